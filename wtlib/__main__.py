@@ -1,0 +1,7 @@
+"""Entry point of ``python -m wtlib``."""
+
+import sys
+
+from wtlib.cli import main
+
+sys.exit(main())
