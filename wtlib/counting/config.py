@@ -1,0 +1,100 @@
+"""Reading a model's config: checked values, with the family's defaults for absent keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from wtlib.errors import WtlibError
+
+
+class Config:
+    """The keys of one config, each checked when it is read.
+
+    A key that is absent takes the default that transformers' config class of the family has;
+    ``aliases`` maps a second spelling of a key (``hidden_size``) to the family's own (``n_embd``).
+    """
+
+    def __init__(
+        self,
+        values: Mapping[str, Any],
+        *,
+        family: str,
+        defaults: Mapping[str, Any],
+        aliases: Mapping[str, str] | None = None,
+    ) -> None:
+        self.family = family
+        self._values = dict(defaults)
+        for alias, key in (aliases or {}).items():
+            if alias in values:
+                self._values[key] = values[alias]
+        self._values.update({key: values[key] for key in defaults if key in values})
+
+    def raw(self, key: str) -> Any:
+        """The value as it stands."""
+        return self._values[key]
+
+    def size(self, key: str) -> int:
+        """A positive whole number.
+
+        Raises:
+            WtlibError: it is missing, not whole, or below 1.
+        """
+        return self._whole(key, least=1)
+
+    def number(self, key: str) -> int:
+        """A whole number, zero allowed.
+
+        Raises:
+            WtlibError: it is missing, not whole, or negative.
+        """
+        return self._whole(key, least=0)
+
+    def size_or(self, key: str, fallback: int) -> int:
+        """A positive whole number, or ``fallback`` where the config says null."""
+        return fallback if self.raw(key) is None else self.size(key)
+
+    def flag(self, key: str) -> bool:
+        """A boolean.
+
+        Raises:
+            WtlibError: it is anything else; null reads as false.
+        """
+        value = self.raw(key)
+        if value is None:
+            return False
+        if not isinstance(value, bool):
+            raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be true or false")
+        return value
+
+    def divide(self, key: str, by: str) -> int:
+        """``key / by``, which must be whole.
+
+        Raises:
+            WtlibError: it is not.
+        """
+        dividend, divisor = self.size(key), self.size(by)
+        if dividend % divisor:
+            raise WtlibError(
+                f"{self.family} config: {key} {dividend} is not a multiple of {by} {divisor}"
+            )
+        return dividend // divisor
+
+    def refuse(self, key: str, value: Any, why: str) -> None:
+        """Stop at a setting that this closed form does not describe.
+
+        Raises:
+            WtlibError: ``key`` has that ``value``.
+        """
+        if self.raw(key) == value:
+            raise WtlibError(f"{self.family} config: {key} {value!r} is not counted here: {why}")
+
+    def _whole(self, key: str, *, least: int) -> int:
+        value = self.raw(key)
+        if value is None:
+            raise WtlibError(f"{self.family} config: {key} is missing; add it to the config")
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be a whole number")
+        if value < least:
+            raise WtlibError(f"{self.family} config: {key} is {value}; it must be at least {least}")
+        return value
