@@ -1,0 +1,67 @@
+"""How to tell kinds of tie apart from outside: what a model lists, and what one step does to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from wtlib.tying.live import NoEndsError, Tie, counted, ends, table_of, tie_between
+
+
+@dataclass(frozen=True)
+class Fingerprint:
+    """What ``state_dict()``, ``parameters()`` and one AdamW step say about a small model.
+
+    ``largest_move`` is the largest change of an entry of the table, in learning rates: Adam's first
+    update moves an entry by one. ``before`` and ``after`` compare the table with the head, around
+    the step; both are ``None`` for a model that has no head of its own.
+    """
+
+    names: tuple[str, ...]
+    tensors: int
+    counted: int
+    optimizer_states: int
+    largest_move: float
+    before: Tie | None
+    after: Tie | None
+
+
+def fingerprint(
+    model: nn.Module, input_ids: Int[Tensor, "B T"], learning_rate: float = 1e-3
+) -> Fingerprint:
+    """Take one AdamW step on next-token prediction and report what tells the kinds of tie apart.
+
+    The model maps ids ``(B, T)`` to logits ``(B, T, V)``; it is changed by the step. Weight decay
+    is off, so that an entry moves by its gradient alone.
+    """
+    table = table_of(model)
+    before, start = _tie(model), table.detach().clone()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
+    next_token_loss(model(input_ids), input_ids).backward()
+    optimizer.step()
+    return Fingerprint(
+        names=tuple(model.state_dict()),
+        tensors=len(list(model.parameters())),
+        counted=counted(model),
+        optimizer_states=len(optimizer.state),
+        largest_move=float((table.detach() - start).abs().max()) / learning_rate,
+        before=before,
+        after=_tie(model),
+    )
+
+
+def next_token_loss(
+    logits: Float[Tensor, "B T V"], input_ids: Int[Tensor, "B T"]
+) -> Float[Tensor, ""]:
+    """Mean cross-entropy, in nats, of each token given those before it."""
+    return nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), input_ids[:, 1:].flatten())
+
+
+def _tie(model: nn.Module) -> Tie | None:
+    try:
+        return tie_between(*ends(model))
+    except NoEndsError:
+        return None
