@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from wtlib.errors import WtlibError
@@ -191,14 +192,17 @@ class Provenance:
 
 def peak_memory_bytes() -> int:
     """Return the largest resident memory this process has had, in bytes."""
+    if sys.platform == "linux":
+        # getrusage would count what the parent process held when it started this one.
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024  # type: ignore[index]
     if sys.platform == "win32":
         import psutil
 
         return int(psutil.Process().memory_info().peak_wset)
     import resource
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def provenance(specimen: Any = None) -> Provenance:
