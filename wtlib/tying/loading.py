@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +12,7 @@ import safetensors.torch
 import torch
 from torch import Tensor, nn
 
+from wtlib.specimens.quiet import quiet
 from wtlib.tying.live import Tie, ends, tie_between
 
 if TYPE_CHECKING:
@@ -65,25 +65,9 @@ def loading(build: Callable[[], PreTrainedModel], flag: bool, contents: Contents
     )
 
 
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """Keep transformers from printing bars and warnings, and leave its settings as they were."""
-    from transformers.utils import logging
-
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
 def _round_trip(model: PreTrainedModel, state: dict[str, Tensor], flag: bool) -> nn.Module:
     model.config.tie_word_embeddings = flag
-    with tempfile.TemporaryDirectory() as folder, quiet_transformers():
+    with tempfile.TemporaryDirectory() as folder, quiet():
         model.config.save_pretrained(folder)
         path = Path(folder, "model.safetensors")
         safetensors.torch.save_file(state, path, metadata={"format": "pt"})

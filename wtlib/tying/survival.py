@@ -17,8 +17,8 @@ import torch
 from torch import nn
 
 from wtlib.errors import WtlibError
+from wtlib.specimens.quiet import quiet
 from wtlib.tying.live import Tie, counted, ends, tie_between
-from wtlib.tying.loading import quiet_transformers
 
 # A module with two ends, as ``live.ends`` finds them; transformers' own operations need more of it.
 Build = Callable[[], Any]
@@ -154,7 +154,7 @@ def save_model(build: Build) -> nn.Module:
 def save_pretrained(build: Build) -> nn.Module:
     """``save_pretrained`` and ``from_pretrained`` of transformers."""
     model = build()
-    with tempfile.TemporaryDirectory() as folder, quiet_transformers():
+    with tempfile.TemporaryDirectory() as folder, quiet():
         model.save_pretrained(folder)
         loaded: nn.Module = type(model).from_pretrained(folder)
     return loaded

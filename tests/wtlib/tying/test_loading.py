@@ -2,11 +2,10 @@ from collections.abc import Callable
 
 import pytest
 from transformers import PreTrainedModel
-from transformers.utils import logging
 
 from tests.wtlib.tying.models import gpt2, llama
 from wtlib.tying import CONTENTS, loading
-from wtlib.tying.loading import Contents, quiet_transformers
+from wtlib.tying.loading import Contents
 
 TABLE, HEAD, EITHER = "the file's table", "the file's head", "either, they are equal"
 
@@ -36,10 +35,3 @@ def test_flag_and_file(
     assert (result.tie.kind, result.table_from, result.head_from) == SEEN[flag, contents]
     captured = capsys.readouterr()
     assert captured.out + captured.err == ""
-
-
-def test_quiet_leaves_the_settings_as_they_were() -> None:
-    before = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    with quiet_transformers():
-        assert not logging.is_progress_bar_enabled()
-    assert (logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
