@@ -57,7 +57,9 @@ def _kind(output: NotebookNode) -> str:
         return str(output.name)
     if output.output_type == "error":
         return "error"
-    return f"{output.output_type} ({', '.join(sorted(output.data))})"
+    name = output.metadata.get("scrapbook", {}).get("name")
+    forms = ", ".join(sorted(output.data))
+    return f"{output.output_type} {name or ''}({forms})"
 
 
 def differences(

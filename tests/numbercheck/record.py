@@ -22,11 +22,13 @@ from pathlib import Path
 import nbformat
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from tests.numbercheck import rules
+from wtlib import specimens
+from wtlib.errors import WtlibError
 
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 # What editors and runners leave behind; anything else unknown is refused, not dropped.
@@ -106,6 +108,7 @@ def execute(source: Source, specimen: str) -> bytes:
         store_widget_state=False,
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],  # the kernel's own chatter, not the notebook's
+        on_cell_executed=lambda **_: print(".", end="", flush=True),
     )
     try:
         client.execute(
@@ -115,8 +118,8 @@ def execute(source: Source, specimen: str) -> bytes:
         )
     except CellExecutionError as error:
         raise RecordError(f"{source.path}: {_failure(notebook, error)}") from error
-    except DeadKernelError as error:
-        raise RecordError(f"{source.path}: the kernel died (out of memory?): {error}") from error
+    except RuntimeError as error:
+        raise RecordError(f"{source.path}: the kernel did not start, or died: {error}") from error
     # Without the version of Python, which would differ from machine to machine.
     notebook.metadata.language_info = nbformat.from_dict({"name": "python"})
     notebook.metadata.wtlib = nbformat.from_dict({"specimen": specimen})
@@ -161,27 +164,25 @@ def record(paths: Sequence[Path], specimen: str) -> None:
     sources = [read(path) for path in paths]
     recorded = []
     for source in sources:
-        print(f"recording {source.path} with {specimen} …", flush=True)
+        print(f"{source.path} with {specimen} ", end="", flush=True)
         start = time.perf_counter()
-        recorded.append((source, execute(source, specimen)))
-        print(f"  ran in {time.perf_counter() - start:.1f} s", flush=True)
+        try:
+            recorded.append((source, execute(source, specimen)))
+        finally:
+            print(f" {time.perf_counter() - start:.1f} s", flush=True)
     replace_all(recorded)
     print(f"recorded {len(recorded)} notebook(s), edition {specimen}")
 
 
 def edition(paths: Sequence[Path], requested: str | None) -> str:
     """Choose the edition: as requested, else the one recorded before, else as `auto` finds."""
-    from wtlib import specimens
-
     before = {name for path in paths if (name := rules.specimen(read(path).notebook))}
     if requested is None and len(before) > 1:
         raise RecordError(
             f"these notebooks hold several editions ({', '.join(sorted(before))}); "
             "choose one with --specimen"
         )
-    name = requested or next(iter(before), None)
-    resolve = getattr(specimens, "resolve", None)
-    return resolve(name).name if resolve else name or "smollm2-135m"
+    return specimens.resolve(requested or next(iter(before), None)).name
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -195,7 +196,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         record(options.notebooks, edition(options.notebooks, options.specimen))
-    except (RecordError, ValueError) as error:
+    except (RecordError, WtlibError) as error:
         print(f"{error}\nNothing was recorded; every file is as it was.", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
