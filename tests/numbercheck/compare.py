@@ -73,6 +73,13 @@ class Number:
     value: float
     is_float: bool
 
+    @property
+    def last_digit(self) -> float:
+        """What one unit in the last printed digit is worth."""
+        mantissa, _, exponent = self.text.replace("−", "-").lower().partition("e")
+        decimals = len(mantissa.partition(".")[2])
+        return 10.0 ** (int(exponent or 0) - decimals)
+
 
 @dataclass(frozen=True)
 class Tokens:
@@ -141,6 +148,16 @@ def compare(stored: str, fresh: str, tolerance: Tolerance | None = None) -> list
     return [f"spacing differs: stored {stored!r}, fresh {fresh!r}"]
 
 
+def fragile(text: str, tolerance: Tolerance) -> list[Number]:
+    """Return the floats printed so short that the least rounding the other way would fail."""
+    return [
+        number
+        for number in tokenise(text).numbers
+        if number.is_float
+        and max(tolerance.rel * abs(number.value), tolerance.abs) < number.last_digit
+    ]
+
+
 def _agree(old: Number, new: Number, tolerance: Tolerance | None) -> bool:
     if old.text == new.text:
         return True
@@ -172,7 +189,10 @@ def _number_message(old: Number, new: Number, tolerance: Tolerance | None) -> st
         return f"{message}; an integer must stay exact"
     if tolerance is None:
         return f"{message}; no tolerance is declared on this cell"
-    return f"{message}; declared tolerance {tolerance}"
+    message = f"{message}; declared tolerance {tolerance}"
+    if math.isclose(abs(new.value - old.value), old.last_digit, rel_tol=1e-3):
+        message += ' (one unit in the last digit: print more digits, or declare it as "abs")'
+    return message
 
 
 def _difference(old: Number, new: Number) -> str:

@@ -139,24 +139,28 @@ def _failure(notebook: NotebookNode, error: CellExecutionError) -> str:
 
 def replace_all(recorded: Sequence[tuple[Source, bytes]]) -> None:
     """Replace every file, each atomically, after all have been written beside their targets."""
-    staged: list[tuple[Path, Path]] = []
     with contextlib.ExitStack() as stack:
-        for source, content in recorded:
-            target = source.path.resolve()
-            if target.read_bytes() != source.content:
-                raise RecordError(f"{source.path}: changed while it was being recorded; try again")
-            descriptor, name = tempfile.mkstemp(
-                dir=target.parent, prefix=f".{target.stem}-", suffix=".tmp"
-            )
-            stack.callback(Path(name).unlink, missing_ok=True)
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            shutil.copymode(target, name)
-            staged.append((Path(name), target))
+        try:
+            staged = [(stage(*pair, stack), pair[0].path.resolve()) for pair in recorded]
+        except OSError as error:
+            raise RecordError(f"cannot write beside the notebooks: {error}") from error
         for temporary, target in staged:
             temporary.replace(target)
+
+
+def stage(source: Source, content: bytes, stack: contextlib.ExitStack) -> Path:
+    """Write the new content beside its notebook; the stack removes it if it is not used."""
+    target = source.path.resolve()
+    if target.read_bytes() != source.content:
+        raise RecordError(f"{source.path}: changed while it was being recorded; try again")
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.stem}-", suffix=".tmp")
+    stack.callback(Path(name).unlink, missing_ok=True)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    shutil.copymode(target, name)
+    return Path(name)
 
 
 def record(paths: Sequence[Path], specimen: str) -> None:
@@ -170,6 +174,8 @@ def record(paths: Sequence[Path], specimen: str) -> None:
             recorded.append((source, execute(source, specimen)))
         finally:
             print(f" {time.perf_counter() - start:.1f} s", flush=True)
+        for note in rules.advice(source.notebook):
+            print(f"  note: {note}")
     replace_all(recorded)
     print(f"recorded {len(recorded)} notebook(s), edition {specimen}")
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from nbformat import NotebookNode
 from nbval.plugin import find_comment_markers
 
-from tests.numbercheck.compare import Tolerance, has_nan, tokenise
+from tests.numbercheck.compare import Tolerance, fragile, has_nan, tokenise
 from tests.numbercheck.outputs import texts
 
 ALLOWED_TAGS = frozenset(
@@ -120,6 +120,20 @@ def recorded(notebook: NotebookNode) -> Iterator[str]:
             expected += 1
         for problem in _output_problems(cell):
             yield f"{label}: {problem}"
+
+
+def advice(notebook: NotebookNode) -> Iterator[str]:
+    """Yield what is allowed but likely to fail on another machine."""
+    for number, cell in enumerate(code_cells(notebook)):
+        declared_here = tolerance(cell)
+        if declared_here is not None:
+            short = [n.text for t in texts(cell.outputs) for n in fragile(t.text, declared_here)]
+            if short:
+                yield (
+                    f"{cell_label(number, cell)}: one unit in the last digit of "
+                    f"{', '.join(short[:6])} is more than the tolerance ({declared_here}); "
+                    'print more digits, or declare that unit as "abs"'
+                )
 
 
 def _output_problems(cell: NotebookNode) -> Iterator[str]:
