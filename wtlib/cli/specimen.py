@@ -33,8 +33,10 @@ def run(args: argparse.Namespace) -> int:
     """Print the specimen: its name, one line that says why, or everything known about it."""
     from wtlib import specimens
 
-    find = specimens.prepare if args.prepare else specimens.resolve
-    resolution = find(args.specimen)
+    if args.prepare:
+        resolution = specimens.prepare(args.specimen, progress=True)
+    else:
+        resolution = specimens.resolve(args.specimen)
     if args.json:
         print(
             json.dumps(

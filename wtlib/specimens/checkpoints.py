@@ -12,15 +12,14 @@ from wtlib.specimens.pins import SpecimenError
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+VOCABULARIES = ("tokenizer.json", "tokenizer.model", "vocab.json")
 COMPANIONS = (
-    "generation_config.json",
-    "tokenizer.json",
+    *VOCABULARIES,
+    "merges.txt",
     "tokenizer_config.json",
     "special_tokens_map.json",
     "added_tokens.json",
-    "vocab.json",
-    "merges.txt",
-    "tokenizer.model",
+    "generation_config.json",
 )
 
 
@@ -89,34 +88,38 @@ def commit(folder: Path) -> str:
     return "unpinned"
 
 
-def cached(repo: str) -> Path | None:
-    """The complete snapshot of the model's main branch in the Hugging Face cache, if any.
+def cached(repo: str) -> tuple[Path, ...]:
+    """The weights of the model's main branch in the Hugging Face cache, beside their companions.
 
-    A file whose content is not what its name in the cache says is removed.
+    Raises:
+        SpecimenError: the cache does not have the whole model, or had an altered file of it,
+            which is removed.
     """
     from huggingface_hub import try_to_load_from_cache
 
     config = try_to_load_from_cache(repo, "config.json")
     if not isinstance(config, str):
-        return None
+        raise SpecimenError("it is not in the local Hugging Face cache")
     folder = Path(config).parent
-    try:
-        for path in weights(folder):
-            hub.check_blob(path)
-    except SpecimenError:
-        return None
-    return folder
+    if not any((folder / name).is_file() for name in VOCABULARIES):
+        raise SpecimenError("its tokenizer is not in the local Hugging Face cache")
+    paths = weights(folder)
+    for path in paths:
+        hub.check_blob(path)
+    return paths
 
 
-def download(repo: str, revision: str) -> Path:
-    """The model at a commit, downloaded where missing: configuration, tokenizer, safetensors.
+def download(repo: str, revision: str, *, progress: bool = False) -> tuple[Path, ...]:
+    """The weights of a model at a commit, downloaded where missing beside their companions.
 
     Raises:
         SpecimenError: the transfer failed, a file arrived altered, or there is no safetensors file.
     """
     with files.only_one(f"{repo.replace('/', '--')}-{revision[:12]}"):
-        config = hub.fetch(repo, "config.json", revision)
-        if hub.fetch_if_there(repo, SINGLE, revision) is None:
+        folder = hub.fetch(repo, "config.json", revision).parent
+        for name in COMPANIONS:
+            hub.fetch_if_there(repo, name, revision)
+        if hub.fetch_if_there(repo, SINGLE, revision, progress=progress) is None:
             index = hub.fetch_if_there(repo, INDEX, revision)
             if index is None:
                 raise SpecimenError(
@@ -124,10 +127,8 @@ def download(repo: str, revision: str) -> Path:
                     "never loaded: choose a model with safetensors."
                 )
             for name in shards(index):
-                hub.fetch(repo, name, revision)
-        for name in COMPANIONS:
-            hub.fetch_if_there(repo, name, revision)
-        folder = config.parent
-        for path in weights(folder):
+                hub.fetch(repo, name, revision, progress=progress)
+        paths = weights(folder)
+        for path in paths:
             hub.check_blob(path)
-    return folder
+    return paths

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from safetensors import SafetensorError
+
 from wtlib.specimens import files
 from wtlib.specimens.pins import PackagePin, SpecimenError
 from wtlib.specimens.quiet import quiet
@@ -61,7 +63,14 @@ def ready(pin: PackagePin, gguf: Path) -> Path:
         with files.only_one(name):
             if not _is_whole(folder):
                 shutil.rmtree(folder, ignore_errors=True)
-                files.publish(folder, lambda new: _dequantise(gguf, new))
+                try:
+                    files.publish(folder, lambda new: _dequantise(gguf, new))
+                except (OSError, SafetensorError) as error:
+                    raise SpecimenError(
+                        f"{pin.name}: the dequantised model could not be written to {folder} "
+                        f"({error}). It takes 0.6 GB: make room, or name another folder in "
+                        "WTLIB_CACHE."
+                    ) from error
                 if not _is_whole(folder):
                     raise SpecimenError(
                         f"{pin.name}: {folder} was altered while it was written. "

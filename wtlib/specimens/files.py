@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -78,7 +79,11 @@ def write(path: Path, content: bytes) -> None:
 def publish(folder: Path, fill: Callable[[Path], None]) -> None:
     """Make a folder that appears whole or not at all: `fill` writes into a temporary one."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
+    prefix = f".new-{folder.name}-"
+    for stale in folder.parent.glob(f"{prefix}*"):  # of a process that was killed
+        if time.time() - stale.stat().st_mtime > LOCK_SECONDS:
+            shutil.rmtree(stale, ignore_errors=True)
+    temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=prefix))
     try:
         fill(temporary)
         for path in temporary.iterdir():

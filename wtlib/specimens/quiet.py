@@ -27,8 +27,8 @@ def quiet() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def hub_quiet() -> Iterator[None]:
-    """No log line or progress bar from the hub's client inside."""
+def hub_quiet(*, bars: bool = False) -> Iterator[None]:
+    """No log line from the hub's client inside, and no progress bar unless asked for."""
     from huggingface_hub.utils.tqdm import (
         are_progress_bars_disabled,
         disable_progress_bars,
@@ -36,13 +36,13 @@ def hub_quiet() -> Iterator[None]:
     )
 
     logger = logging.getLogger("huggingface_hub")
-    level, disabled = logger.level, are_progress_bars_disabled()
+    level, hide = logger.level, not bars and not are_progress_bars_disabled()
     logger.setLevel(logging.CRITICAL)
-    if not disabled:
+    if hide:
         disable_progress_bars()
     try:
         yield
     finally:
         logger.setLevel(level)
-        if not disabled:
+        if hide:
             enable_progress_bars()

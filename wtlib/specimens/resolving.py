@@ -46,16 +46,13 @@ def resolve(
     Raises:
         SpecimenError: there is no such specimen, or it cannot be had.
     """
-    because = ""
-    if name is None:
-        name = os.environ.get(EDITION) or AUTO
-        because = f" by {EDITION}" if os.environ.get(EDITION) else ""
+    name, because = wanted(name)
     if name == AUTO:
         return _auto(gpt2, package)
     if name in (gpt2.name, gpt2.repo):
         return _insist(gpt2, because)
     if name == package.name:
-        return _embedded(package, f"asked for{because or ' by name'}")
+        return _embedded(package, f"asked for{because}")
     if Path(name).expanduser().is_dir():
         return _folder(Path(name).expanduser(), because)
     if hub.is_id(name):
@@ -66,11 +63,27 @@ def resolve(
     )
 
 
+def wanted(name: str | None) -> tuple[str, str]:
+    """The name that counts, and who gave it, as the end of "asked for …"."""
+    if name is not None:
+        return name, " by name"
+    edition = os.environ.get(EDITION)
+    return (edition, f" by {EDITION}") if edition else (AUTO, "")
+
+
 def _auto(gpt2: HubPin, package: PackagePin) -> Resolution:
     found = _find_gpt2(gpt2)
     if isinstance(found, Resolution):
         return found
-    why_not = "; ".join(found)
+    return instead(package, "; ".join(found))
+
+
+def instead(package: PackagePin, why_not: str) -> Resolution:
+    """The embedded specimen, in place of a GPT-2 that cannot be had.
+
+    Raises:
+        SpecimenError: it cannot be had either.
+    """
     try:
         return _embedded(package, f"the embedded specimen, because GPT-2 cannot be had ({why_not})")
     except SpecimenError as error:
@@ -150,20 +163,18 @@ def _folder(folder: Path, because: str) -> Resolution:
 
 def _hub_id(repo: str, because: str) -> Resolution:
     """The model as the local cache has it, else as the hub's main branch stands now."""
-    folder = checkpoints.cached(repo)
-    if folder is not None:
-        paths = checkpoints.weights(folder)
-        revision, sha256 = folder.name, checkpoints.digest(paths)
-        reason = f"asked for{because or ' by name'}, found in the local Hugging Face cache"
-    else:
+    try:
+        paths = checkpoints.cached(repo)
+    except SpecimenError as not_cached:
         try:
             revision = hub.ask(repo, "config.json", "main").commit_hash
         except SpecimenError as error:
-            raise SpecimenError(
-                f"{repo} cannot be had: it is not in the local Hugging Face cache, and {error}."
-            ) from error
+            raise SpecimenError(f"{repo} cannot be had: {not_cached}; {error}.") from error
         paths, sha256 = (), None
-        reason = f"asked for{because or ' by name'}, the hub has it ({hub.endpoint()})"
+        reason = f"asked for{because}, the hub has it ({hub.endpoint()})"
+    else:
+        revision, sha256 = paths[0].parent.name, checkpoints.digest(paths)
+        reason = f"asked for{because}, found in the local Hugging Face cache"
     return Resolution(
         repo, reason, Identity(repo, repo, revision, sha256, "unknown", "float32"), paths
     )
