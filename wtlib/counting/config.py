@@ -15,7 +15,7 @@ class Config:
     ``aliases`` maps a second spelling of a key (``hidden_size``) to the family's own (``n_embd``).
     """
 
-    def __init__(
+    def __init__(  # noqa: D107
         self,
         values: Mapping[str, Any],
         *,
@@ -79,6 +79,40 @@ class Config:
                 f"{self.family} config: {key} {dividend} is not a multiple of {by} {divisor}"
             )
         return dividend // divisor
+
+    def word(self, key: str) -> str:
+        """A string.
+
+        Raises:
+            WtlibError: it is anything else.
+        """
+        value = self.raw(key)
+        if not isinstance(value, str):
+            raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be a string")
+        return value
+
+    def grouped_heads(
+        self,
+        heads_key: str = "num_attention_heads",
+        kv_heads_key: str | None = "num_key_value_heads",
+        head_dim_key: str | None = "head_dim",
+        d_model_key: str = "hidden_size",
+    ) -> tuple[int, int, int]:
+        """Query heads, key-value heads and the width of a head.
+
+        Key-value heads that are not given are as many as the query heads; a width that is not
+        given is d / heads.
+
+        Raises:
+            WtlibError: the heads do not divide into groups, or the width into heads.
+        """
+        heads = kv_heads = self.size(heads_key)
+        if kv_heads_key is not None and self.raw(kv_heads_key) is not None:
+            self.divide(heads_key, kv_heads_key)
+            kv_heads = self.size(kv_heads_key)
+        if head_dim_key is None or self.raw(head_dim_key) is None:
+            return heads, kv_heads, self.divide(d_model_key, heads_key)
+        return heads, kv_heads, self.size(head_dim_key)
 
     def refuse(self, key: str, value: Any, why: str) -> None:
         """Stop at a setting that this closed form does not describe.

@@ -105,17 +105,12 @@ class Block:
 
 @dataclass(frozen=True)
 class Stack:
-    """``stored`` copies of one block, run ``layers`` times; they differ under cross-layer sharing."""
+    """``layers`` executed layers made of ``stored`` blocks; fewer under cross-layer sharing."""
 
     name: str
     block: Block
     layers: int
     stored: int
-
-
-def stack(block: Block, layers: int, *, stored: int | None = None, name: str = "decoder") -> Stack:
-    """A stack; without ``stored`` every layer has parameters of its own."""
-    return Stack(name, block, layers, layers if stored is None else stored)
 
 
 @dataclass(frozen=True)
@@ -174,10 +169,12 @@ def gated_mlp(d_model: int, ffn: int, *, bias: bool = False) -> tuple[Matrix, ..
     return (Matrix(d_model, ffn, bias, copies=2), Matrix(ffn, d_model, bias))
 
 
-def experts(d_model: int, ffn: int, *, number: int, active: int) -> tuple[Matrix, ...]:
+def experts(
+    d_model: int, ffn: int, *, number: int, active: int, bias: bool = False
+) -> tuple[Matrix, ...]:
     """A router and ``number`` gated MLPs, ``active`` of which see each token."""
     return (
-        Matrix(d_model, number),
-        Matrix(d_model, ffn, copies=2 * number, active=2 * active),
-        Matrix(ffn, d_model, copies=number, active=active),
+        Matrix(d_model, number, bias),
+        Matrix(d_model, ffn, bias, copies=2 * number, active=2 * active),
+        Matrix(ffn, d_model, bias, copies=number, active=active),
     )
