@@ -1,0 +1,27 @@
+"""The ledger: what the sources print, what measuring it gives, and the verdict.
+
+The rows stand in ``data/claims.yml``, whose head describes them. A verdict is computed each time.
+"""
+
+from wtlib.claims.rows import PATH, Beside, Claim, LedgerError, Measure, Source, find, load
+from wtlib.claims.values import Bounds, Value, ValueFormError
+from wtlib.claims.verdicts import WORDS, Verdict, table, tally, verdict
+
+__all__ = [
+    "PATH",
+    "WORDS",
+    "Beside",
+    "Bounds",
+    "Claim",
+    "LedgerError",
+    "Measure",
+    "Source",
+    "Value",
+    "ValueFormError",
+    "Verdict",
+    "find",
+    "load",
+    "table",
+    "tally",
+    "verdict",
+]

@@ -1,0 +1,40 @@
+"""What measures a claim: one function per quantity, named ``module.function`` in the ledger.
+
+``arithmetic`` works on printed numbers, ``counts`` on configs and the census, ``models`` on the
+observation of a model, ``optimizers`` on a toy. Each returns a number, yes or no, or a list of
+these; none prints, and nothing heavy is imported before a function that needs it runs.
+"""
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+from wtlib.errors import WtlibError
+from wtlib.measures import arithmetic, counts, models, optimizers
+
+_MODULES: dict[str, ModuleType] = {
+    module.__name__.rpartition(".")[2]: module for module in (arithmetic, counts, models, optimizers)
+}
+
+
+class MeasureError(WtlibError):
+    """There is no such measure."""
+
+
+def find(name: str) -> Callable[..., Any]:
+    """Return the function of that name.
+
+    Raises:
+        MeasureError: there is none.
+    """
+    module_name, _, function_name = name.partition(".")
+    module = _MODULES.get(module_name)
+    if module is None or function_name not in module.MEASURES:
+        known = ", ".join(f"{key}.{f}" for key, m in _MODULES.items() for f in sorted(m.MEASURES))
+        raise MeasureError(f"no measure {name!r}; known are {known}")
+    return module.MEASURES[function_name]
+
+
+def takes_model(name: str) -> bool:
+    """Return whether the function's first argument is the observation of a model."""
+    return name.startswith("models.")
