@@ -15,12 +15,14 @@ from wtlib.tying.live import NoEndsError, Tie, counted, ends, table_of, tie_betw
 class Fingerprint:
     """What ``state_dict()``, ``parameters()`` and one AdamW step say about a small model.
 
+    ``vocabulary_names`` are those of the ``names`` that lead to the table or to the head.
     ``largest_move`` is the largest change of an entry of the table, in learning rates: Adam's first
     update moves an entry by one. ``before`` and ``after`` compare the table with the head, around
     the step; both are ``None`` for a model that has no head of its own.
     """
 
     names: tuple[str, ...]
+    vocabulary_names: tuple[str, ...]
     tensors: int
     counted: int
     optimizer_states: int
@@ -37,19 +39,20 @@ def fingerprint(
     The model maps ids ``(B, T)`` to logits ``(B, T, V)``; it is changed by the step. Weight decay
     is off, so that an entry moves by its gradient alone.
     """
-    table = table_of(model)
-    before, start = _tie(model), table.detach().clone()
+    state, both = model.state_dict(keep_vars=True), _ends(model)
+    before, start = _tie(both), both[0].detach().clone()
     optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, weight_decay=0.0)
     next_token_loss(model(input_ids), input_ids).backward()
     optimizer.step()
     return Fingerprint(
-        names=tuple(model.state_dict()),
+        names=tuple(state),
+        vocabulary_names=tuple(n for n, t in state.items() if any(t is end for end in both)),
         tensors=len(list(model.parameters())),
         counted=counted(model),
         optimizer_states=len(optimizer.state),
-        largest_move=float((table.detach() - start).abs().max()) / learning_rate,
+        largest_move=float((both[0].detach() - start).abs().max()) / learning_rate,
         before=before,
-        after=_tie(model),
+        after=_tie(both),
     )
 
 
@@ -60,8 +63,13 @@ def next_token_loss(
     return nn.functional.cross_entropy(logits[:, :-1].flatten(0, 1), input_ids[:, 1:].flatten())
 
 
-def _tie(model: nn.Module) -> Tie | None:
+def _ends(model: nn.Module) -> tuple[Tensor, ...]:
+    """The table, and the head where there is one."""
     try:
-        return tie_between(*ends(model))
+        return ends(model)
     except NoEndsError:
-        return None
+        return (table_of(model),)
+
+
+def _tie(both: tuple[Tensor, ...]) -> Tie | None:
+    return tie_between(*both) if len(both) > 1 else None

@@ -59,6 +59,7 @@ def test_four_kinds_leave_four_fingerprints(
     torch.manual_seed(0)
     result = fingerprint(model(), IDS)
     assert len(result.names) == names
+    assert result.vocabulary_names == ("wte.weight", "lm_head.weight")[: names - 2]
     assert result.tensors == result.optimizer_states == tensors
     assert result.counted == counted
     assert result.largest_move == pytest.approx(move, rel=1e-3)
