@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+from wtlib.counting.config import Config
 from wtlib.counting.families.decoders import Decoder
-from wtlib.counting.parts import experts
+from wtlib.counting.parts import Part, experts
 
 
 def _defaults(
@@ -31,6 +33,16 @@ def _defaults(
         "tie_word_embeddings": tied,
         **flags,
     }
+
+
+def _experts(c: Config, *, bias: bool = False) -> tuple[Part, ...]:
+    return experts(
+        c.size("hidden_size"),
+        c.size("intermediate_size"),
+        number=c.size("num_local_experts"),
+        active=c.size("num_experts_per_tok"),
+        bias=bias,
+    )
 
 
 _LLAMA_LIKE: dict[str, Any] = {
@@ -129,12 +141,7 @@ TABLE = {
     "mixtral": Decoder(
         _defaults(32000, 4096, 14336, 32, 32, 8, num_local_experts=8, num_experts_per_tok=2),
         **_LLAMA_LIKE,
-        experts=lambda c: experts(
-            c.size("hidden_size"),
-            c.size("intermediate_size"),
-            number=c.size("num_local_experts"),
-            active=c.size("num_experts_per_tok"),
-        ),
+        experts=_experts,
         aliases={"num_experts": "num_local_experts"},
     ),
     "gpt_oss": Decoder(
@@ -152,14 +159,26 @@ TABLE = {
         ),
         **_FLAGGED,
         sinks=True,
-        experts=lambda c: experts(
-            c.size("hidden_size"),
-            c.size("intermediate_size"),
-            number=c.size("num_local_experts"),
-            active=c.size("num_experts_per_tok"),
-            bias=True,
-        ),
+        experts=partial(_experts, bias=True),
         aliases={"num_experts": "num_local_experts"},
+    ),
+    # Not in transformers: the sizes of xAI's release, which has no config.json.
+    "grok-1": Decoder(
+        _defaults(
+            131072,
+            6144,
+            32768,
+            64,
+            48,
+            8,
+            128,
+            tied=True,
+            num_local_experts=8,
+            num_experts_per_tok=2,
+        ),
+        **_LLAMA_LIKE,
+        block_norms=4,
+        experts=_experts,
     ),
 }
 
