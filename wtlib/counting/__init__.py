@@ -5,8 +5,9 @@
 (124439808, 163037184, 0.312)
 """
 
-from wtlib.counting.count import count_parameters, describe
+from wtlib.counting.count import count_parameters, describe, encoder_parameters
 from wtlib.counting.families import FAMILIES
+from wtlib.counting.files import read_config
 from wtlib.counting.handbook import HandbookEstimate, handbook_estimate, saving_fraction
 from wtlib.counting.results import (
     BlockCount,
@@ -28,6 +29,8 @@ __all__ = [
     "StackCount",
     "count_parameters",
     "describe",
+    "encoder_parameters",
     "handbook_estimate",
+    "read_config",
     "saving_fraction",
 ]

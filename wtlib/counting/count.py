@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from wtlib.counting.families import FAMILIES
+from wtlib.counting.families.encoders import HEAD_TRANSFORM
 from wtlib.counting.parts import Architecture
 from wtlib.counting.results import ParameterCount
 from wtlib.errors import WtlibError
@@ -32,6 +33,21 @@ def count_parameters(config: Mapping[str, Any] | object) -> ParameterCount:
             small; heads that do not divide; a setting the closed form does not describe.
     """
     return ParameterCount.of(describe(config))
+
+
+def encoder_parameters(config: Mapping[str, Any] | object) -> int:
+    """Parameters of an encoder by itself, as papers on BERT and ALBERT count them.
+
+    With the pooler (a d by d map and its bias), without the masked-language-model head.
+
+    Raises:
+        WtlibError: as :func:`count_parameters`, or the model has no such head.
+    """
+    count = count_parameters(config)
+    if HEAD_TRANSFORM not in count.other:
+        raise WtlibError(f"{count.family} has no masked-language-model head; use count_parameters")
+    pooler = count.d_model * (count.d_model + 1)
+    return count.if_tied - count.head_bias - count.other[HEAD_TRANSFORM] + pooler
 
 
 def describe(config: Mapping[str, Any] | object) -> Architecture:
