@@ -29,11 +29,14 @@ def quiet() -> Iterator[None]:
 @contextlib.contextmanager
 def hub_quiet(*, bars: bool = False) -> Iterator[None]:
     """No log line from the hub's client inside, and no progress bar unless asked for."""
-    from huggingface_hub.utils.tqdm import (
-        are_progress_bars_disabled,
-        disable_progress_bars,
-        enable_progress_bars,
-    )
+    with warnings.catch_warnings():
+        # In a notebook without ipywidgets, tqdm warns on import that its bar will be plain.
+        warnings.simplefilter("ignore")
+        from huggingface_hub.utils.tqdm import (
+            are_progress_bars_disabled,
+            disable_progress_bars,
+            enable_progress_bars,
+        )
 
     logger = logging.getLogger("huggingface_hub")
     level, hide = logger.level, not bars and not are_progress_bars_disabled()
