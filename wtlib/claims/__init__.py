@@ -3,6 +3,7 @@
 The rows stand in ``data/claims.yml``, whose head describes them. A verdict is computed each time.
 """
 
+from wtlib.claims.page import Page, pages
 from wtlib.claims.rows import PATH, Beside, Claim, LedgerError, Measure, Source, find, load
 from wtlib.claims.values import Bounds, Value, ValueFormError
 from wtlib.claims.verdicts import WORDS, Verdict, table, tally, verdict
@@ -15,12 +16,14 @@ __all__ = [
     "Claim",
     "LedgerError",
     "Measure",
+    "Page",
     "Source",
     "Value",
     "ValueFormError",
     "Verdict",
     "find",
     "load",
+    "pages",
     "table",
     "tally",
     "verdict",

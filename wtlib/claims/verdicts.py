@@ -52,7 +52,7 @@ class Verdict:
         return _measured_text(self.measured, self.claim.unit, self.claim.places)
 
     def __str__(self) -> str:
-        """The verdict with the measured value, as prose quotes it."""
+        """Return the verdict with the measured value, as prose quotes it."""
         return f"{self.word}: {self.measured_text}" if self.measured_text else self.word
 
 
@@ -156,8 +156,8 @@ def _measured_text(measured: Any, unit: str, places: int) -> str:
     """Write a measurement with one place more than the published value, whole numbers as such."""
     items = measured if isinstance(measured, list | tuple) else (measured,)
     whole = all(not isinstance(item, float) or item.is_integer() for item in items)
-    if whole and places <= 0:
-        return values.text(measured, unit)
+    if (whole and places <= 0) or measured == 0:
+        return values.text(measured, unit, places)
     tiny = isinstance(measured, float) and 0 < abs(measured) < 10.0 ** -(places + 1)
     if tiny:
         places = -math.floor(math.log10(abs(measured)))
