@@ -4,7 +4,7 @@
   "use strict";
 
   /* Bytes per parameter. Mixed-precision Adam: bf16 weight and gradient, fp32 master copy, two moments. */
-  const BYTES = { fp32: 4, bf16: 2, mixed_adam: 2 + 2 + 4 + 4 + 4 };
+  const BYTES = { fp32: 4, bf16: 2, adam_mixed: 2 + 2 + 4 + 4 + 4 };
 
   /** Parameters, bytes and FLOPs of a decoder-only transformer, from its shape alone. */
   function count(config) {
@@ -145,7 +145,7 @@
 
   function tables(result) {
     const { shares, memory, flops } = result;
-    const kinds = { fp32: "Weights, fp32", bf16: "Weights, bf16", mixed_adam: "Training state, mixed-precision Adam" };
+    const kinds = { fp32: "Weights, fp32", bf16: "Weights, bf16", adam_mixed: "Training state, mixed-precision Adam" };
     return [
       {
         caption: "Parameters", head: ["Part", "Parameters"],
