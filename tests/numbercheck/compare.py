@@ -78,7 +78,7 @@ class Number:
         """What one unit in the last printed digit is worth."""
         mantissa, _, exponent = self.text.replace("−", "-").lower().partition("e")
         decimals = len(mantissa.partition(".")[2])
-        return 10.0 ** (int(exponent or 0) - decimals)
+        return float(f"1e{int(exponent or 0) - decimals}")
 
 
 @dataclass(frozen=True)

@@ -108,14 +108,16 @@ def execute(source: Source, specimen: str) -> bytes:
         store_widget_state=False,
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],  # the kernel's own chatter, not the notebook's
-        on_cell_executed=lambda **_: print(".", end="", flush=True),
+        shutdown_kernel="immediate",
     )
+    folder = str(source.path.resolve().parent)
+    environment = {**os.environ, "WTLIB_SPECIMEN": specimen}
     try:
-        client.execute(
-            cleanup_kc=True,
-            cwd=str(source.path.resolve().parent),
-            env={**os.environ, "WTLIB_SPECIMEN": specimen},
-        )
+        # Not client.execute: its handling of signals ends a stopped run in a traceback.
+        with client.setup_kernel(cleanup_kc=True, cwd=folder, env=environment):
+            for index, cell in enumerate(notebook.cells):
+                client.execute_cell(cell, index)
+                print(".", end="", flush=True)
     except CellExecutionError as error:
         raise RecordError(f"{source.path}: {_failure(notebook, error)}") from error
     except RuntimeError as error:
