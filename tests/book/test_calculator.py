@@ -14,11 +14,11 @@ from wtlib.counting import Memory, ParameterCount, count_parameters
 from wtlib.counting.parts import (
     Architecture,
     Block,
+    Stack,
     gated_mlp,
     norm,
     plain_mlp,
     self_attention,
-    stack,
 )
 
 STATIC = Path(__file__).parents[2] / "book" / "_static"
@@ -114,7 +114,7 @@ def described(config: dict[str, Any]) -> ParameterCount:
             embedding_dim=d,
             d_model=d,
             tied=config["tied"],
-            stacks=(stack(block, config["layers"]),),
+            stacks=(Stack("decoder", block, config["layers"], config["layers"]),),
             positions=config["positions"] * d,
             final_norm=2 * d if shift else d,
         )

@@ -154,7 +154,7 @@ def parameters_by_part(estimates: Mapping[str, HandbookEstimate]) -> Figure:
         data=table(
             rows,
             ["model", "input table", "output head", "layers", "untied total", "two matrices"],
-            align=["left", *["right"] * 5],
+            align=["left", "right", "right", "right", "right", "right"],
         ),
     )
 
