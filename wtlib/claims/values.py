@@ -103,7 +103,7 @@ def _keeps(bounds: Bounds, number: float) -> bool:
 
 
 def text(value: Value | Sequence[Scalar], unit: str = "", places: int = 0) -> str:
-    """Write a value as prose would: ``23.8%``, ``at most 52.94``, ``yes, yes, no``, ``84 rows``.
+    """Write a value as prose would: ``23.8%``, ``at most 52.94``, ``yes / yes / no``, ``84 rows``.
 
     Args:
         value: published or measured.
@@ -128,7 +128,7 @@ def text(value: Value | Sequence[Scalar], unit: str = "", places: int = 0) -> st
     if isinstance(value, bool):
         return _scalar_text(value, places)
     if isinstance(value, Sequence):
-        return ", ".join(_scalar_text(item, places) for item in value) + _unit_text(unit)
+        return " / ".join(_scalar_text(item, places) for item in value) + _unit_text(unit)
     return _scalar_text(value, places) + _unit_text(unit)
 
 

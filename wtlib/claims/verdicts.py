@@ -121,12 +121,12 @@ def tally(verdicts: Iterable[Verdict]) -> display.Table:
     for found in verdicts:
         of_source = counts.setdefault(found.claim.source.key, dict.fromkeys(WORDS, 0))
         of_source[found.word] += 1
-    rows = [
+    rows: list[tuple[str | int, ...]] = [
         (key, *(words[word] for word in WORDS), sum(words.values()))
         for key, words in counts.items()
     ]
-    sums = [sum(column) for column in zip(*(row[1:] for row in rows), strict=True)]
-    return display.table([*rows, ("all", *sums)], ("source", *WORDS, "claims"))
+    sums = [sum(words[word] for words in counts.values()) for word in WORDS]
+    return display.table([*rows, ("all", *sums, sum(sums))], ("source", *WORDS, "claims"))
 
 
 def _measured_cell(found: Verdict) -> str:

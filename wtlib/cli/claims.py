@@ -37,14 +37,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plain(verdict: Any) -> dict[str, Any]:
+    from wtlib.claims import Bounds
+
     claim, published = verdict.claim, verdict.claim.published
+    if isinstance(published, Bounds):
+        published = dataclasses.asdict(published)
     return {
         "id": claim.id,
         "source": claim.source.key,
         "chapter": claim.chapter,
         "claim": claim.claim,
-        "published": dataclasses.asdict(published) if dataclasses.is_dataclass(published)
-        else published,
+        "published": published,
         "unit": claim.unit,
         "tolerance": claim.tolerance,
         "needs": claim.needs,
@@ -55,4 +58,4 @@ def _plain(verdict: Any) -> dict[str, Any]:
         "command": verdict.command,
         "beside": dict(verdict.beside),
         "note": claim.note,
-    }  # fmt: skip
+    }

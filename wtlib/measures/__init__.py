@@ -13,7 +13,8 @@ from wtlib.errors import WtlibError
 from wtlib.measures import arithmetic, counts, models, optimizers
 
 _MODULES: dict[str, ModuleType] = {
-    module.__name__.rpartition(".")[2]: module for module in (arithmetic, counts, models, optimizers)
+    module.__name__.rpartition(".")[2]: module
+    for module in (arithmetic, counts, models, optimizers)
 }
 
 

@@ -4,9 +4,11 @@ Models are named by their id in the census. Shares are percentages; see ``wtlib.
 for the four meanings of a share.
 """
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wtlib import census
 from wtlib.counting import (
     HandbookEstimate,
     ParameterCount,
@@ -14,18 +16,9 @@ from wtlib.counting import (
     handbook_estimate,
 )
 
-if TYPE_CHECKING:
-    from wtlib import census
-
-
-def _census() -> Any:
-    from wtlib import census
-
-    return census
-
 
 def _count(model: str) -> ParameterCount:
-    return count_parameters(_census().find(model).config())
+    return count_parameters(census.find(model).config())
 
 
 def _gpt2(vocab_size: int, d_model: int, n_layers: int, tied: bool = True) -> ParameterCount:
@@ -96,7 +89,7 @@ def norms_multiple(model: str) -> float:
 
 def flops_saved(model: str) -> int:
     """Return the forward FLOPs per token that tying saves: the untied model's less the tied's."""
-    config = dict(_census().find(model).config())
+    config = dict(census.find(model).config())
     untied, tied = (
         count_parameters(config | {"tie_word_embeddings": flag}).flops.total
         for flag in (False, True)
@@ -122,14 +115,14 @@ def share_falls_with_depth(model: str, layers: Sequence[int]) -> bool:
     """Return whether the matrix's share falls at each step of the depths, all else equal."""
     vocab_size, d_model, _ = _shape(model)
     series = [_gpt2(vocab_size, d_model, depth).shares.one_of_tied for depth in layers]
-    return all(a > b for a, b in zip(series, series[1:], strict=False))
+    return all(a > b for a, b in itertools.pairwise(series))
 
 
 def saving_rises_with_vocabulary(model: str, vocab_sizes: Sequence[int]) -> bool:
     """Return whether the relative saving rises at each step and stays below one half."""
     _, d_model, n_layers = _shape(model)
     series = [_gpt2(size, d_model, n_layers).shares.one_of_untied for size in vocab_sizes]
-    return all(a < b for a, b in zip(series, series[1:], strict=False)) and series[-1] < 0.5
+    return all(a < b for a, b in itertools.pairwise(series)) and series[-1] < 0.5
 
 
 def total(vocab_size: int, d_model: int, n_layers: int, tied: bool) -> int:
@@ -188,7 +181,7 @@ def growth(small: str, large: str) -> list[float]:
 
 def flag(model: str) -> bool:
     """Return whether the model's released weights are tied."""
-    return _census().find(model).tie_word_embeddings
+    return census.find(model).tie_word_embeddings
 
 
 def flags(models: Sequence[str]) -> list[bool]:
@@ -199,10 +192,10 @@ def flags(models: Sequence[str]) -> list[bool]:
 # ------------------------------------------------------------------------------ the census
 
 
-def _causal(below: int | None = None, above: int | None = None) -> "list[census.CensusModel]":
+def _causal(below: int | None = None, above: int | None = None) -> list[census.CensusModel]:
     return [
         model
-        for model in _census().load()
+        for model in census.load()
         if model.kind == "causal"
         and (below is None or model.total_params < below)
         and (above is None or model.total_params > above)
