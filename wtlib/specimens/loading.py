@@ -191,6 +191,13 @@ def random_init(
             raise SpecimenError(
                 f"No causal language model can be made from this configuration: {error}"
             ) from error
+    return _ready(model)
+
+
+def _ready(model: PreTrainedModel) -> PreTrainedModel:
+    """In eval mode, and with the loss it would fall back to, which transformers warns about."""
+    if getattr(model, "loss_type", None) is None:  # GPT-2: its class's name does not say which
+        model.loss_type = "ForCausalLM"
     return model.eval()
 
 
@@ -228,7 +235,7 @@ def _read(folder: Path, name: str) -> tuple[PreTrainedModel, PreTrainedTokenizer
             "Take config.json and weights from the same checkpoint."
         )
     model.config._name_or_path = tokenizer.name_or_path = name
-    return model.eval(), tokenizer
+    return _ready(model), tokenizer
 
 
 @contextlib.contextmanager
