@@ -49,12 +49,12 @@ def lookup_and_scores(
     best, worst = float(ranked[0]), float(ranked[-1])
     marks = [len(answers) * 2, *(10**power for power in range(2, 6)), len(ranked)]
     data = [
-        ("lookup", "smallest entry", smallest),
-        ("lookup", "median entry", middle),
-        ("lookup", "largest entry", largest),
-        *(("head", f"score of “{token.strip()}”", float(score)) for token, score in answers),
+        ("lookup", "smallest entry", f"{smallest:.3f}"),
+        ("lookup", "median entry", f"{middle:.3f}"),
+        ("lookup", "largest entry", f"{largest:.3f}"),
+        *(("head", f"score of “{token.strip()}”", f"{score:.2f}") for token, score in answers),
         *(
-            ("head", f"score at rank {mark:,}", float(ranked[mark - 1]))
+            ("head", f"score at rank {mark:,}", f"{ranked[mark - 1]:.2f}")
             for mark in marks
             if mark <= len(ranked)
         ),
@@ -64,11 +64,11 @@ def lookup_and_scores(
         alt=(
             f"Left: the {len(row):,} entries of the row that the lookup of “{read.strip()}” "
             f"returns, as thin bars on both sides of zero. Right: the scores of all "
-            f"{len(ranked):,} rows for one hidden state, sorted. They fall from {best:.4g}, for "
-            f"“{answers[0][0].strip()}”, through a long flat middle to {worst:.4g}."
+            f"{len(ranked):,} rows for one hidden state, sorted. They fall from {best:.2f}, for "
+            f"“{answers[0][0].strip()}”, through a long flat middle to {worst:.2f}."
         ),
         caption="What does each job return: one row, or a number for every row?",
-        data=table(data, ["job", "what", "value"]),
+        data=table(data, ["job", "what", "value"], align=["left", "left", "right"]),
     )
 
 
