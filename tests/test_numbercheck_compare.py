@@ -120,6 +120,13 @@ def test_what_must_fail_fails_and_says_why(stored: str, fresh: str, says: str) -
     assert any(says in problem for problem in compare(stored, fresh, LOOSE))
 
 
+def test_a_message_quotes_the_line_or_the_place() -> None:
+    stored, fresh = "route  norm\nhead   14.3\ntable   3.7", "route  norm\nhead   15.3\ntabel   3.7"
+    number, words = compare(stored, fresh, LOOSE)
+    assert number.startswith("number differs in 'head 14.3': stored 14.3, fresh 15.3")
+    assert words == r"words differ: stored '\ntable', fresh '\ntabel'"
+
+
 def test_an_undeclared_float_is_exact() -> None:
     assert "no tolerance is declared" in compare("0.5", "0.5000001")[0]
     assert "spacing differs" in compare("a  b", "a b")[0]

@@ -167,6 +167,13 @@ def test_the_run_ends_with_its_counts(run: Run) -> None:
     ) in run.output
 
 
+def test_a_torn_notebook_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "torn.ipynb").write_text('{"cells": [')
+    run = run_check(tmp_path)
+    assert run.returncode != 0
+    assert "torn.ipynb: not a readable notebook" in run.output
+
+
 @pytest.fixture(scope="module")
 def noisy_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     """One notebook of float arithmetic, recorded here and checked on "other machines".

@@ -63,7 +63,7 @@ def test_a_record_is_complete_clean_and_stable(
     assert "Words – and more." in text
     assert path.stat().st_mode & 0o777 == 0o640
     assert [found.name for found in tmp_path.iterdir()] == ["one.ipynb"]
-    assert "one.ipynb with auto-found .... " in capsys.readouterr().out
+    assert "one.ipynb with auto-found ... " in capsys.readouterr().out
 
     assert record.main([str(path)]) == 0
     assert path.read_text() == text

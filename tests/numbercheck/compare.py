@@ -67,11 +67,12 @@ class Tolerance:
 
 @dataclass(frozen=True)
 class Number:
-    """A number as printed, and its value."""
+    """A number as printed, its value, and the line it stands in."""
 
     text: str
     value: float
     is_float: bool
+    line: str
 
     @property
     def last_digit(self) -> float:
@@ -109,7 +110,10 @@ def _number(match: re.Match[str]) -> Number:
     text = match.group()
     value = float(text.replace(",", "").replace("−", "-"))
     is_float = any(match[part] for part in ("fraction", "bare", "exponent"))
-    return Number(text, value, is_float)
+    start = match.string.rfind("\n", 0, match.start()) + 1
+    end = match.string.find("\n", match.end())
+    line = match.string[start : end if end >= 0 else None]
+    return Number(text, value, is_float, " ".join(line.split()))
 
 
 def has_nan(text: str) -> bool:
@@ -139,13 +143,13 @@ def compare(stored: str, fresh: str, tolerance: Tolerance | None = None) -> list
         if not _agree(old, new, tolerance)
     ]
     worded = [
-        f"words differ: stored {old!r}, fresh {new!r}"
+        f"words differ: {_apart(old, new)}"
         for old, new in zip(_layout_free(before), _layout_free(after), strict=True)
         if old != new
     ]
     if moved or worded or tolerance is not None:
         return moved + worded
-    return [f"spacing differs: stored {stored!r}, fresh {fresh!r}"]
+    return [f"spacing differs: {_apart(stored, fresh)}"]
 
 
 def fragile(text: str, tolerance: Tolerance) -> list[Number]:
@@ -184,7 +188,10 @@ def _layout_free(tokens: Tokens) -> list[str]:
 
 
 def _number_message(old: Number, new: Number, tolerance: Tolerance | None) -> str:
-    message = f"number differs: stored {old.text}, fresh {new.text}, {_difference(old, new)}"
+    message = (
+        f"number differs in {old.line[:70]!r}: stored {old.text}, fresh {new.text}, "
+        f"{_difference(old, new)}"
+    )
     if not (old.is_float and new.is_float):
         return f"{message}; an integer must stay exact"
     if tolerance is None:
@@ -193,6 +200,16 @@ def _number_message(old: Number, new: Number, tolerance: Tolerance | None) -> st
     if math.isclose(abs(new.value - old.value), old.last_digit, rel_tol=1e-3):
         message += ' (one unit in the last digit: print more digits, or declare it as "abs")'
     return message
+
+
+def _apart(old: str, new: str, around: int = 30) -> str:
+    """Quote two texts about the place where they part."""
+    place = next(
+        (i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b),
+        min(len(old), len(new)),
+    )
+    part = slice(max(0, place - around), place + around)
+    return f"stored {old[part]!r}, fresh {new[part]!r}"
 
 
 def _difference(old: Number, new: Number) -> str:

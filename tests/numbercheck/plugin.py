@@ -15,7 +15,6 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
-import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel, start_new_kernel
@@ -24,7 +23,9 @@ from nbval.plugin import IPyNbCell, IPyNbFile
 from tests.numbercheck import rules
 from tests.numbercheck.compare import tokenise
 from tests.numbercheck.outputs import differences, texts
+from tests.numbercheck.record import RecordError, read
 
+MOST_PROBLEMS = 12  # shown for one cell
 HOW_TO_RECORD = "If the new output is right, " + rules.RECORD
 
 
@@ -85,7 +86,10 @@ class CheckedNotebook(IPyNbFile):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the rules of the record and, when they hold, nbval's cells."""
-        notebook = nbformat.read(self.path, as_version=4)
+        try:
+            notebook = read(self.path).notebook
+        except RecordError as error:
+            raise self.CollectError(str(error)) from error
         problems = [
             f"{self.label}: {problem}"
             for problem in (*rules.declared(notebook), *rules.recorded(notebook))
@@ -169,7 +173,10 @@ class CheckedCell(IPyNbCell):
     def report(self, problems: Sequence[str]) -> str:
         """Say where and what differs, and how to record the cell again."""
         where = f"{self.parent.label}, {rules.cell_label(self.cell_num, self.cell)}"
-        return "\n  ".join([where, *problems, f"{HOW_TO_RECORD} {self.parent.label}"])
+        shown = list(problems[:MOST_PROBLEMS])
+        if len(problems) > MOST_PROBLEMS:
+            shown.append(f"… and {len(problems) - MOST_PROBLEMS} more differences")
+        return "\n  ".join([where, *shown, f"{HOW_TO_RECORD} {self.parent.label}"])
 
 
 def stderr_problems(outputs: Sequence[NotebookNode]) -> Iterator[str]:

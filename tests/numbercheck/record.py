@@ -117,7 +117,7 @@ def execute(source: Source, specimen: str) -> bytes:
         with client.setup_kernel(cleanup_kc=True, cwd=folder, env=environment):
             for index, cell in enumerate(notebook.cells):
                 client.execute_cell(cell, index)
-                print(".", end="", flush=True)
+                print("." if cell.cell_type == "code" else "", end="", flush=True)
     except CellExecutionError as error:
         raise RecordError(f"{source.path}: {_failure(notebook, error)}") from error
     except RuntimeError as error:
