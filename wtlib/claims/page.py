@@ -20,20 +20,25 @@ class Page:
     verdicts: tuple[Verdict, ...]
 
     def __repr__(self) -> str:
-        """Return one paragraph of text per claim."""
-        return "\n\n".join("\n".join(_text_lines(verdict)) for verdict in self.verdicts)
+        """Return one paragraph of text per claim, under the source."""
+        paragraphs = ("\n".join(_text_lines(verdict)) for verdict in self.verdicts)
+        return "\n\n".join((self._heading(), *paragraphs))
 
     def _repr_html_(self) -> str:
         heads = "".join(
-            f'<th scope="col">{head}</th>' for head in ("claim", "published", "measured, verdict")
+            f'<th scope="col" class="wt-left">{head}</th>'
+            for head in ("claim", "published", "measured and verdict")
         )
-        label = html.escape(f"claims of {self.source.title}", quote=True)
+        heading = html.escape(self._heading(), quote=True)
         return (
-            f'<div class="wt-table wt-ledger" role="region" aria-label="{label}" tabindex="0">'
-            f"<table><thead><tr>{heads}</tr></thead><tbody>"
+            f'<div class="wt-table wt-ledger" role="region" aria-label="{heading}" tabindex="0">'
+            f"<table><caption>{heading}</caption><thead><tr>{heads}</tr></thead><tbody>"
             + "".join(map(_row, self.verdicts))
             + "</tbody></table></div>"
         )
+
+    def _heading(self) -> str:
+        return f"{self.source.author}: {self.source.title} ({self.source.date})"
 
 
 def pages(verdicts: Sequence[Verdict]) -> tuple[Page, ...]:
@@ -79,14 +84,17 @@ def _row(verdict: Verdict) -> str:
         f"<dt>{escape(what)}</dt><dd>{_code(text) if what in _CODE else escape(text)}</dd>"
         for what, text in _details(verdict)
     )
-    details = f"<details><summary>how to read it</summary><dl>{items}</dl></details>"
+    details = (
+        "<details><summary>how to read it</summary>"
+        f'<dl class="wt-provenance">{items}</dl></details>'
+    )
     measured = f"{escape(verdict.measured_text)}<br>" if verdict.measured_text else ""
     return (
         f'<tr id="{claim.anchor}" data-claim="{claim.id}" '
         f'data-verdict="{escape(str(verdict), quote=True)}">'
-        f"<td>{escape(claim.claim)} <code>{claim.id}</code>{details if items else ''}</td>"
-        f"<td>{escape(claim.published_text)}</td>"
-        f'<td>{measured}<span class="wt-verdict-{verdict.word.split()[0]}">'
+        f'<td class="wt-left">{escape(claim.claim)} <code>{claim.id}</code>{details if items else ""}</td>'
+        f'<td class="wt-left">{escape(claim.published_text)}</td>'
+        f'<td class="wt-left">{measured}<span class="wt-verdict-{verdict.word.split()[0]}">'
         f"{verdict.word}</span></td></tr>"
     )
 

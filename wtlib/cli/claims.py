@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps({"claims": [_plain(v) for v in verdicts]}, ensure_ascii=False, indent=2))
         return 0
     for page in claims.pages(verdicts):
-        print(f"{page.source.author}: {page.source.title} ({page.source.date})\n\n{page!r}\n")
+        print(f"{page!r}\n")
     print(claims.tally(verdicts))
     return 0
 
