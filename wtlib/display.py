@@ -161,8 +161,10 @@ def value(name: str, value: Any, spec: str = "") -> None:
     from IPython.display import display
 
     display({"text/plain": f"{name} = {text}"}, raw=True)
+    # myst-nb reads the text as a Python literal where it can: unquoted, "1,234" would be a tuple
+    # and "15.00" would lose its zeros.
     display(
-        {f"{_GLUE_PREFIX}text/plain": text},
+        {f"{_GLUE_PREFIX}text/plain": repr(text)},
         metadata={"scrapbook": {"name": name, "mime_prefix": _GLUE_PREFIX}},
         raw=True,
     )

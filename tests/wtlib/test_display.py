@@ -105,22 +105,33 @@ def test_a_value_that_cannot_be_formatted_is_refused() -> None:
         display.value("x", "x", ".2f")
 
 
-def test_a_value_is_found_by_myst_nb_without_importing_it() -> None:
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("14.3164, '.2f'", "14.32"),
+        ("15.0, '.2f'", "15.00"),
+        ("124439808, ','", "124,439,808"),
+        ("'differs'", "differs"),
+    ],
+)
+def test_a_value_is_found_by_myst_nb_without_importing_it(call: str, text: str) -> None:
     import nbformat
-    from myst_nb.core.render import NbElementRenderer  # noqa: F401 - the reader this format is for
+    from myst_nb.core.variables import format_plain_text
     from nbclient import NotebookClient
 
     cell = nbformat.v4.new_code_cell(
-        "import sys\nfrom wtlib import display\ndisplay.value('short_norm', 14.3164, '.2f')\n"
+        "import sys\nfrom wtlib import display\n"
+        f"display.value('short_norm', {call})\n"
         "print('myst_nb' in sys.modules)"
     )
     notebook = nbformat.v4.new_notebook(cells=[cell])
     NotebookClient(notebook, kernel_name="python3").execute()
     shown, glued, printed = notebook.cells[0].outputs
-    assert shown["data"]["text/plain"] == "short_norm = 14.32"
+    assert shown["data"]["text/plain"] == f"short_norm = {text}"
     name = glued["metadata"]["scrapbook"]
     assert name["name"] == "short_norm"
-    assert glued["data"] == {name["mime_prefix"] + "text/plain": "14.32"}
+    assert list(glued["data"]) == [name["mime_prefix"] + "text/plain"]
+    assert format_plain_text(*glued["data"].values(), fmt_spec="") == text
     assert printed["text"].strip() == "False"
 
 
