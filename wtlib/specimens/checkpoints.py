@@ -117,6 +117,8 @@ def download(repo: str, revision: str, *, progress: bool = False) -> tuple[Path,
     """
     with files.only_one(f"{repo.replace('/', '--')}-{revision[:12]}"):
         folder = hub.fetch(repo, "config.json", revision).parent
+        # Asked for by the branch's name too, the client notes the commit for the next, cached load.
+        hub.fetch(repo, "config.json", "main")
         for name in COMPANIONS:
             hub.fetch_if_there(repo, name, revision)
         if hub.fetch_if_there(repo, SINGLE, revision, progress=progress) is None:

@@ -59,9 +59,9 @@ def ready(pin: PackagePin, gguf: Path) -> Path:
     converters = "-".join(f"{name}{version(name)}" for name in ("transformers", "gguf"))
     name = f"{pin.name}-{pin.weights.sha256[:12]}-{converters}"
     folder = files.cache_folder() / name
-    if not _is_whole(folder):
+    if not is_whole(folder):
         with files.only_one(name):
-            if not _is_whole(folder):
+            if not is_whole(folder):
                 shutil.rmtree(folder, ignore_errors=True)
                 try:
                     files.publish(folder, lambda new: _dequantise(gguf, new))
@@ -71,7 +71,7 @@ def ready(pin: PackagePin, gguf: Path) -> Path:
                         f"({error}). It takes 0.6 GB: make room, or name another folder in "
                         "WTLIB_CACHE."
                     ) from error
-                if not _is_whole(folder):
+                if not is_whole(folder):
                     raise SpecimenError(
                         f"{pin.name}: {folder} was altered while it was written. "
                         "Check the disk, remove the folder, and try again."
@@ -79,7 +79,7 @@ def ready(pin: PackagePin, gguf: Path) -> Path:
     return folder
 
 
-def _is_whole(folder: Path) -> bool:
+def is_whole(folder: Path) -> bool:
     """Whether every file of the folder is what its manifest says, and none is missing or new."""
     try:
         digests = json.loads((folder / MANIFEST).read_text())

@@ -203,6 +203,7 @@ def _ready(model: PreTrainedModel) -> PreTrainedModel:
 
 def _read(folder: Path, name: str) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """The model and tokenizer of a folder; refuses a checkpoint that does not fill the model."""
+    where = name if name == str(folder) else f"{name} ({folder})"
     with quiet():
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -215,6 +216,7 @@ def _read(folder: Path, name: str) -> tuple[PreTrainedModel, PreTrainedTokenizer
                 trust_remote_code=False,
                 local_files_only=True,
                 output_loading_info=True,
+                ignore_mismatched_sizes=True,  # reported below, by name
             )
             model, report = loaded
             tokenizer = AutoTokenizer.from_pretrained(
@@ -222,14 +224,14 @@ def _read(folder: Path, name: str) -> tuple[PreTrainedModel, PreTrainedTokenizer
             )
         except Exception as error:  # whatever a malformed folder provokes
             raise SpecimenError(
-                f"{name} ({folder}) cannot be loaded as a causal language model with its "
+                f"{where} cannot be loaded as a causal language model with its "
                 f"tokenizer: {type(error).__name__}: {error}"
             ) from error
     lacking = sorted(report["missing_keys"]) + sorted(str(key) for key in report["mismatched_keys"])
     if lacking:
         # transformers would fill these at random and go on.
         raise SpecimenError(
-            f"{name} ({folder}): the weights do not fill the model its config.json describes; "
+            f"{where}: the weights do not fill the model its config.json describes; "
             f"missing or of another shape: {', '.join(lacking[:5])}"
             f"{f' and {len(lacking) - 5} more' if len(lacking) > 5 else ''}. "
             "Take config.json and weights from the same checkpoint."
