@@ -32,7 +32,10 @@ class DisplayError(WtlibError):
 
 
 def format_cell(cell: Cell) -> str:
-    """Format one cell: integers with thousands separators, floats to four significant digits."""
+    """Format one cell: integers with thousands separators, floats to four significant digits.
+
+    A float always shows a decimal point or an exponent: without one it would read as a count.
+    """
     if cell is None:
         return "–"
     if isinstance(cell, bool):
@@ -40,7 +43,8 @@ def format_cell(cell: Cell) -> str:
     if isinstance(cell, int):
         return f"{cell:,}"
     if isinstance(cell, float):
-        return f"{cell:.4g}"
+        text = f"{cell:#.4g}"
+        return f"{text}0" if text.endswith(".") else text
     return str(cell)
 
 

@@ -53,7 +53,17 @@ def test_text_form_aligns_numbers_right_and_words_left() -> None:
 
 @pytest.mark.parametrize(
     ("cell", "text"),
-    [(None, "–"), (True, "yes"), (False, "no"), (1234567, "1,234,567"), (0.123456, "0.1235")],
+    [
+        (None, "–"),
+        (True, "yes"),
+        (False, "no"),
+        (1234567, "1,234,567"),
+        (0.123456, "0.1235"),
+        (0.5, "0.5000"),
+        (1499.6, "1500.0"),
+        (123456.0, "1.235e+05"),
+        (float("nan"), "nan"),
+    ],
 )
 def test_cells_are_formatted_by_type(cell: display.Cell, text: str) -> None:
     assert display.format_cell(cell) == text
