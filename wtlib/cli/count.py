@@ -8,7 +8,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from wtlib.counting import Flops, ParameterCount
+    from wtlib.counting import Flops, ParameterCount, StackCount
 
 NAME = "count"
 HELP = "count a model's parameters, bytes and FLOPs from its config"
@@ -145,22 +145,16 @@ def _table(name: str, count: ParameterCount, flops: Flops) -> str:
     def percent(fraction: float) -> str:
         return f"{100 * fraction:.2f} %"
 
-    stacks = {
-        f"{stack.name}: {stack.layers} layers"
-        + (f", {stack.stored} stored" if stack.stored != stack.layers else ""): stack
-        for stack in count.stacks
-    }
     rows: list[tuple[str, int | str]] = [
         ("total, " + ("tied" if count.tied else "untied"), count.total),
         ("if tied", count.if_tied),
         ("if untied", count.if_untied),
-        (f"vocabulary matrix, {count.vocab_size:,} × {count.embedding_dim:,}", count.saving),
+        (
+            f"vocabulary matrix, {count.vocab_size:,} × {count.embedding_dim:,}",
+            count.vocabulary_matrix,
+        ),
         ("positions", count.positions),
-        *((label, stack.total) for label, stack in stacks.items()),
-        ("  one block", count.block.total),
-        ("    attention", count.block.attention),
-        ("    MLP", count.block.mlp),
-        ("    norms", count.block.norms),
+        *(row for stack in count.stacks for row in _stack_rows(stack)),
         ("final norm", count.final_norm),
         ("head bias", count.head_bias),
         *count.other.items(),
@@ -174,3 +168,14 @@ def _table(name: str, count: ParameterCount, flops: Flops) -> str:
         ("  of which the head", percent(flops.head_share)),
     ]
     return repr(display.table(rows, ("", name), align=("left", "right")))
+
+
+def _stack_rows(stack: StackCount) -> list[tuple[str, int | str]]:
+    stored = "" if stack.stored == stack.layers else f", {stack.stored} stored"
+    return [
+        (f"{stack.name}: {stack.layers} layers{stored}", stack.total),
+        ("  one block", stack.block.total),
+        ("    attention", stack.block.attention),
+        ("    MLP", stack.block.mlp),
+        ("    norms", stack.block.norms),
+    ]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from wtlib.errors import WtlibError
 
@@ -91,6 +92,19 @@ class Config:
             raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be a string")
         return value
 
+    def items(self, key: str) -> tuple[Any, ...]:
+        """The items of a list, or of a string that separates them by ``|``; null reads as none.
+
+        Raises:
+            WtlibError: it is anything else.
+        """
+        value = self.raw(key)
+        if isinstance(value, str):
+            return tuple(value.split("|"))
+        if value is not None and not isinstance(value, list | tuple):
+            raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be a list")
+        return tuple(value or ())
+
     def grouped_heads(
         self,
         heads_key: str = "num_attention_heads",
@@ -127,8 +141,8 @@ class Config:
         value = self.raw(key)
         if value is None:
             raise WtlibError(f"{self.family} config: {key} is missing; add it to the config")
-        if isinstance(value, bool) or not isinstance(value, int):
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be a whole number")
-        if value < least:
+        if index(value) < least:
             raise WtlibError(f"{self.family} config: {key} is {value}; it must be at least {least}")
-        return value
+        return index(value)

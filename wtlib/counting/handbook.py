@@ -66,7 +66,7 @@ def handbook_estimate(vocab_size: int, d_model: int, n_layers: int) -> HandbookE
     return HandbookEstimate(vocab_size, d_model, n_layers)
 
 
-def saving_fraction(vocab_size: float, d_model: float, body: float) -> float:
+def saving_fraction(vocab_size: int | float, d_model: int | float, body: int | float) -> float:
     """The fraction of an untied model that tying saves: V·d / (2·V·d + B).
 
     ``body`` is B, every parameter outside the two vocabulary matrices. The fraction rises with V

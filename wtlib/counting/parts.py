@@ -50,15 +50,20 @@ class Vector:
     """Parameters that multiply nothing as a matrix: scales, tables that are looked up, filters."""
 
     width: int
-    biases: int = 0
+    shift: int = 0
     copies: int = 1
     weights: int = field(default=0, init=False)
     flops: int = field(default=0, init=False)
 
     @property
+    def biases(self) -> int:
+        """Entries that are added: a LayerNorm's shift, a filter's bias."""
+        return self.copies * self.shift
+
+    @property
     def parameters(self) -> int:
         """Entries of all copies."""
-        return self.copies * (self.width + self.biases)
+        return self.copies * (self.width + self.shift)
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ Part = Matrix | Vector | Scores
 
 def norm(width: int, *, bias: bool = False, copies: int = 1) -> Vector:
     """An RMSNorm (a scale) or, with ``bias``, a LayerNorm (a scale and a shift)."""
-    return Vector(width, biases=width if bias else 0, copies=copies)
+    return Vector(width, shift=width if bias else 0, copies=copies)
 
 
 @dataclass(frozen=True)

@@ -119,7 +119,7 @@ def _deberta(c: Config) -> Architecture:
         span = _first_positive(c, "position_buckets", "max_relative_positions")
         positions += 2 * span * d_model
         if not c.flag("share_att_key"):
-            kinds = c.raw("pos_att_type") or ()
+            kinds = c.items("pos_att_type")
             position_maps += [Matrix(d_model, d_model, bias=True)] * sum(
                 kind in kinds for kind in ("c2p", "p2c")
             )
@@ -159,14 +159,16 @@ def _modernbert(c: Config) -> Architecture:
     mlp = gated_mlp(d_model, c.size("intermediate_size"), bias=c.flag("mlp_bias"))
     first = Block(attention, mlp, (norm(d_model, bias=norm_bias),))
     later = Block(attention, mlp, (norm(d_model, bias=norm_bias, copies=2),))
-    stacks = (Stack("first layer", first, 1, 1), Stack("encoder", later, layers - 1, layers - 1))
+    stacks = [Stack("first layer", first, 1, 1)]
+    if layers > 1:
+        stacks.append(Stack("encoder", later, layers - 1, layers - 1))
     return Architecture(
         family=c.family,
         vocab_size=c.size("vocab_size"),
         embedding_dim=d_model,
         d_model=d_model,
         tied=c.flag("tie_word_embeddings"),
-        stacks=stacks,
+        stacks=tuple(stacks),
         final_norm=norm(d_model, bias=norm_bias).parameters,
         head_bias=c.flag("decoder_bias"),
         other={

@@ -49,15 +49,16 @@ def _qwen3_moe(c: Config) -> Architecture:
     d_model = c.size("hidden_size")
     heads, kv_heads, head_dim = c.grouped_heads()
     bias = c.flag("attention_bias")
-    step, only_dense = c.size("decoder_sparse_step"), c.raw("mlp_only_layers") or ()
-    layers = c.size("num_hidden_layers")
+    step, layers = c.size("decoder_sparse_step"), c.size("num_hidden_layers")
+    with_experts = range(step - 1, layers, step)
+    made_dense = {layer for layer in c.items("mlp_only_layers") if layer in with_experts}
     return _mixture(
         c,
         attention=self_attention(
             d_model, heads, kv_heads=kv_heads, head_dim=head_dim, qkv_bias=bias, out_bias=bias
         ),
         norms=(norm(d_model, copies=2), norm(head_dim, copies=2)),
-        dense_layers=sum(i in only_dense or (i + 1) % step != 0 for i in range(layers)),
+        dense_layers=layers - len(with_experts) + len(made_dense),
         dense=gated_mlp(d_model, c.size("intermediate_size")),
         sparse=experts(
             d_model,

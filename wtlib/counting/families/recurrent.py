@@ -23,7 +23,7 @@ def _mamba(c: Config) -> Architecture:
     inner, bias = c.size("expand") * d_model, c.flag("use_bias")
     rank = ceil(d_model / 16) if c.raw("time_step_rank") == "auto" else c.size("time_step_rank")
     convolution = Vector(
-        inner * c.size("conv_kernel"), biases=inner if c.flag("use_conv_bias") else 0
+        inner * c.size("conv_kernel"), shift=inner if c.flag("use_conv_bias") else 0
     )
     block = Block(
         attention=(
