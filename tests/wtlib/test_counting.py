@@ -1,5 +1,6 @@
 """Counts against published values and against the arithmetic they stand for."""
 
+import copy
 import subprocess
 import sys
 
@@ -138,6 +139,12 @@ def test_albert_as_the_paper_counts_it() -> None:
         "intermediate_size": 3072,
     }
     assert encoder_parameters(base) == 11_683_584
+
+
+def test_a_count_can_be_copied_and_kept_in_a_set() -> None:
+    count = count_parameters({"model_type": "opt", "word_embed_proj_dim": 512})
+    assert copy.deepcopy(count) == count
+    assert len({count, copy.deepcopy(count)}) == 1
 
 
 def test_absent_flag_means_what_the_family_means() -> None:

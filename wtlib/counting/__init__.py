@@ -5,7 +5,7 @@
 (124439808, 163037184, 0.312)
 """
 
-from wtlib.counting.count import count_parameters, describe, encoder_parameters
+from wtlib.counting.count import count_parameters, encoder_parameters
 from wtlib.counting.families import FAMILIES
 from wtlib.counting.files import read_config
 from wtlib.counting.handbook import HandbookEstimate, handbook_estimate, saving_fraction
@@ -28,7 +28,6 @@ __all__ = [
     "Shares",
     "StackCount",
     "count_parameters",
-    "describe",
     "encoder_parameters",
     "handbook_estimate",
     "read_config",

@@ -32,7 +32,7 @@ def count_parameters(config: Mapping[str, Any] | object) -> ParameterCount:
         WtlibError: no or an unknown ``model_type``; a size that is missing, not whole or too
             small; heads that do not divide; a setting the closed form does not describe.
     """
-    return ParameterCount.of(describe(config))
+    return ParameterCount.of(_describe(config))
 
 
 def encoder_parameters(config: Mapping[str, Any] | object) -> int:
@@ -50,12 +50,7 @@ def encoder_parameters(config: Mapping[str, Any] | object) -> int:
     return count.if_tied - count.head_bias - count.other[HEAD_TRANSFORM] + pooler
 
 
-def describe(config: Mapping[str, Any] | object) -> Architecture:
-    """The architecture behind a config, before anything is counted.
-
-    Raises:
-        WtlibError: as :func:`count_parameters`.
-    """
+def _describe(config: Mapping[str, Any] | object) -> Architecture:
     values = _text_config(_mapping(config))
     model_type = values.get("model_type")
     if model_type is None:

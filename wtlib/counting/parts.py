@@ -131,7 +131,7 @@ class Architecture:
     positions: int = 0
     final_norm: int = 0
     head_bias: bool = False
-    other: Mapping[str, tuple[Part, ...]] = field(default_factory=dict)
+    other: Mapping[str, tuple[Part, ...]] = field(default_factory=dict, hash=False)
 
 
 def parameters(parts: Iterable[Part]) -> int:

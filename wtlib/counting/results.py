@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from wtlib.counting.parts import Architecture, Block, flops, parameters
 from wtlib.errors import WtlibError
@@ -113,15 +112,13 @@ class Memory:
     @property
     def adam_mixed_parts(self) -> Mapping[str, int]:
         """Bytes of each thing that mixed-precision Adam keeps."""
-        return MappingProxyType(
-            {
-                "bf16 weights": 2 * self.parameters,
-                "bf16 gradients": 2 * self.parameters,
-                "fp32 master weights": 4 * self.parameters,
-                "fp32 first moments": 4 * self.parameters,
-                "fp32 second moments": 4 * self.parameters,
-            }
-        )
+        return {
+            "bf16 weights": 2 * self.parameters,
+            "bf16 gradients": 2 * self.parameters,
+            "fp32 master weights": 4 * self.parameters,
+            "fp32 first moments": 4 * self.parameters,
+            "fp32 second moments": 4 * self.parameters,
+        }
 
 
 @dataclass(frozen=True)
@@ -161,6 +158,10 @@ class ParameterCount:
     ALBERT). ``positions`` are position tables (and T5's relative biases), ``final_norm`` the norm
     after the last block (both stacks' for an encoder-decoder), ``head_bias`` a bias on the logits,
     ``other`` what is left, by name.
+
+    Untied means: the head has a matrix of its own, and nothing else changes. (transformers then
+    also keeps a second, unread copy of BERT's logit bias, and splits the table that BART's two
+    stacks share.)
     """
 
     family: str
@@ -172,7 +173,7 @@ class ParameterCount:
     positions: int
     final_norm: int
     head_bias: int
-    other: Mapping[str, int]
+    other: Mapping[str, int] = field(hash=False)
     other_flops: int
 
     @property
@@ -290,6 +291,6 @@ class ParameterCount:
             positions=model.positions,
             final_norm=model.final_norm,
             head_bias=model.vocab_size if model.head_bias else 0,
-            other=MappingProxyType({k: parameters(v) for k, v in model.other.items()}),
-            other_flops=sum(flops(v) for v in model.other.values()),
+            other={name: parameters(parts) for name, parts in model.other.items()},
+            other_flops=sum(flops(parts) for parts in model.other.values()),
         )
