@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from wtlib.counting import (
+    FAMILIES,
     count_parameters,
     encoder_parameters,
     handbook_estimate,
@@ -27,6 +30,7 @@ WRONG: list[tuple[Any, str]] = [
         "gpt2 config: vocab_size is 0; it must be at least 1",
     ),
     ({"model_type": "gpt2", "n_embd": -768}, "n_embd is -768; it must be at least 1"),
+    ({"model_type": "gpt2", "n_layer": 10**30}, "n_layer is above 1,000,000,000,000; check"),
     ({"model_type": "gpt2", "n_layer": 12.5}, "n_layer is 12.5; it must be a whole number"),
     ({"model_type": "gpt2", "n_layer": "12"}, "n_layer is '12'; it must be a whole number"),
     ({"model_type": "gpt2", "n_layer": True}, "n_layer is True; it must be a whole number"),
@@ -61,6 +65,33 @@ WRONG: list[tuple[Any, str]] = [
 def test_wrong_config(config: Any, message: str) -> None:
     with pytest.raises(WtlibError, match=re.escape(message)):
         count_parameters(config)
+
+
+anything = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 60),
+    st.sampled_from([10**12, 10**400]),
+    st.floats(),
+    st.text(max_size=3),
+    st.lists(st.integers(-3, 60) | st.text(max_size=3) | st.lists(st.none()), max_size=2),
+    st.just({"a": 1}),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(sorted(FAMILIES)), st.data())
+def test_whatever_a_config_holds_it_is_counted_or_refused(
+    model_type: str, data: st.DataObject
+) -> None:
+    keys = sorted({*FAMILIES[model_type].defaults, *FAMILIES[model_type].aliases, "text_config"})
+    config = data.draw(st.dictionaries(st.sampled_from(keys), anything, max_size=4))
+    try:
+        count = count_parameters({"model_type": model_type, **config})
+    except WtlibError:
+        return
+    assert 0 < count.if_tied < count.if_untied
+    assert 0 < count.flops.head_share <= 1
 
 
 def test_null_flag_reads_as_false() -> None:

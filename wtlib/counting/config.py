@@ -8,6 +8,9 @@ from typing import Any, SupportsIndex
 
 from wtlib.errors import WtlibError
 
+# Far above any size a model has, far below where arithmetic on counts leaves what floats can hold.
+_MOST = 10**12
+
 
 class Config:
     """The keys of one config, each checked when it is read.
@@ -39,7 +42,7 @@ class Config:
         """A positive whole number.
 
         Raises:
-            WtlibError: it is missing, not whole, or below 1.
+            WtlibError: it is missing, not whole, below 1, or absurdly large.
         """
         return self._whole(key, least=1)
 
@@ -47,7 +50,7 @@ class Config:
         """A whole number, zero allowed.
 
         Raises:
-            WtlibError: it is missing, not whole, or negative.
+            WtlibError: it is missing, not whole, negative, or absurdly large.
         """
         return self._whole(key, least=0)
 
@@ -145,4 +148,6 @@ class Config:
             raise WtlibError(f"{self.family} config: {key} is {value!r}; it must be a whole number")
         if index(value) < least:
             raise WtlibError(f"{self.family} config: {key} is {value}; it must be at least {least}")
+        if index(value) > _MOST:
+            raise WtlibError(f"{self.family} config: {key} is above {_MOST:,}; check the config")
         return index(value)
