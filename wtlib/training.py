@@ -6,14 +6,16 @@ pauses after every backward pass, so that whoever drives it can look at gradient
 optimizer uses them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from types import SimpleNamespace
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
 
 from wtlib.errors import WtlibError
 
@@ -35,6 +37,7 @@ class Block(nn.Module):
     """Attention and an MLP, each after a LayerNorm, each added to the residual stream."""
 
     def __init__(self, config: ModelConfig) -> None:
+        """Build the block at PyTorch's default initialisation."""
         super().__init__()
         d = config.d_model
         self.n_heads = config.n_heads
@@ -107,83 +110,75 @@ class LanguageModel(nn.Module):
         return SimpleNamespace(logits=self.lm_head(self.ln_f(x)))
 
 
-@dataclass(frozen=True)
-class TrainingConfig:
-    """How long, on what batches, and with which optimizer."""
-
-    steps: int = 300
-    batch_size: int = 16
-    learning_rate: float = 1e-3
-    warmup_steps: int = 20
-    """Steps over which the learning rate rises linearly to its full value."""
-    weight_decay: float = 0.0
-    seed: int = 0
-
-
 @dataclass(frozen=True, eq=False)
 class Step:
     """One step, seen after its backward pass and before the optimizer moves anything."""
 
     index: int
     loss: float
-    """Mean cross-entropy of the batch, in nats per token."""
-    inputs: Int64[Tensor, "B T"]
-    labels: Int64[Tensor, "B T"]
+    """Mean cross-entropy of the batch, in nats per predicted token."""
+    input_ids: Int64[Tensor, "B T"]
 
 
 def batches(
-    ids: Int64[Tensor, " N"], config: TrainingConfig, context: int
-) -> Iterator[tuple[Int64[Tensor, "B T"], Int64[Tensor, "B T"]]]:
-    """Yield `config.steps` random batches of inputs and of labels, which are one token ahead.
+    ids: Int64[Tensor, " N"], context: int, *, batch_size: int, steps: int, seed: int = 0
+) -> Iterator[Int64[Tensor, "B T"]]:
+    """Yield `steps` batches of windows, each of `context` tokens from anywhere in the text.
 
     Raises:
-        WtlibError: if the text is shorter than one context and its last label.
+        WtlibError: if the text is shorter than one context.
     """
-    if len(ids) <= context:
+    windows = _windows(ids, context, step=1)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(steps):
+        yield windows[torch.randint(len(windows), (batch_size,), generator=generator)]
+
+
+def _windows(
+    ids: Int64[Tensor, " N"], context: int, step: int
+) -> Int64[Tensor, "windows {context}"]:
+    if len(ids) < context:
         raise WtlibError(f"a context of {context} needs a longer text than {len(ids)} tokens")
-    windows = ids.unfold(0, context + 1, 1)  # (N - context, context + 1), a view
-    generator = torch.Generator().manual_seed(config.seed)
-    for _ in range(config.steps):
-        chosen = torch.randint(len(windows), (config.batch_size,), generator=generator)
-        batch = windows[chosen]
-        yield batch[:, :-1], batch[:, 1:]
+    return ids.unfold(0, context, step)
 
 
-def cross_entropy(
-    model: LanguageModel, inputs: Int64[Tensor, "B T"], labels: Int64[Tensor, "B T"]
-) -> Float[Tensor, ""]:
-    """Return the mean cross-entropy over all positions, in nats per token."""
-    return F.cross_entropy(model(inputs).logits.flatten(0, 1), labels.flatten())
+def cross_entropy(model: LanguageModel, input_ids: Int64[Tensor, "B T"]) -> Float[Tensor, ""]:
+    """Return the mean loss of predicting each token from those before it, in nats per token.
+
+    The last position predicts nothing: its label lies outside the window.
+    """
+    logits = model(input_ids).logits
+    return F.cross_entropy(logits[:, :-1].flatten(0, 1), input_ids[:, 1:].flatten())
 
 
 def train(
-    model: LanguageModel, ids: Int64[Tensor, " N"], config: TrainingConfig
+    model: LanguageModel,
+    batches: Iterable[Int64[Tensor, "B T"]],
+    optimizer: Optimizer,
+    scheduler: LRScheduler | None = None,
 ) -> Iterator[Step]:
-    """Train `model` on random windows of `ids`, pausing once a step.
+    """Take one step a batch, and pause in each.
 
     The pause comes when gradients are in place and the optimizer has not yet used them. Nothing
     moves unless the iterator is driven.
     """
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay
-    )
-    for index, (inputs, labels) in enumerate(batches(ids, config, model.config.context)):
+    for index, input_ids in enumerate(batches):
         optimizer.zero_grad()
-        loss = cross_entropy(model, inputs, labels)
+        loss = cross_entropy(model, input_ids)
         loss.backward()
-        yield Step(index=index, loss=loss.item(), inputs=inputs, labels=labels)
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * min(1.0, (index + 1) / max(1, config.warmup_steps))
+        yield Step(index=index, loss=loss.item(), input_ids=input_ids)
         optimizer.step()
+        if scheduler is not None:
+            scheduler.step()
 
 
 @torch.no_grad()
 def evaluate(model: LanguageModel, ids: Int64[Tensor, " N"], batch_size: int = 32) -> float:
-    """Return the mean cross-entropy over the whole contexts of `ids`, in nats per token."""
-    context = model.config.context
-    windows = ids.unfold(0, context + 1, context)
-    losses = [
-        cross_entropy(model, chunk[:, :-1], chunk[:, 1:]) * len(chunk)
-        for chunk in windows.split(batch_size)
-    ]
+    """Return the mean loss over the whole contexts that fit into `ids`, in nats per token.
+
+    Raises:
+        WtlibError: if the text is shorter than one context.
+    """
+    windows = _windows(ids, model.config.context, step=model.config.context)
+    losses = [cross_entropy(model, part) * len(part) for part in windows.split(batch_size)]
     return float(torch.stack(losses).sum() / len(windows))
