@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -30,7 +29,7 @@ def lookup_and_scores(
         read: the token whose row it is.
         answers: tokens to name in the right panel with their scores, best first.
     """
-    drawing, (left, right) = canvas(7.6, 3.6, columns=2, width_ratios=[1, 1.25])
+    drawing, (left, right) = canvas(6.6, 3.4, columns=2, width_ratios=[1, 1.2])
     left.vlines(np.arange(len(row)), 0, row, color=palette.TABLE, linewidth=0.8)
     left.axhline(0, color=palette.INK, linewidth=0.6)
     left.set(title=f"Look up “{read.strip()}”: one row", xlabel="entry of the row", ylabel="value")
@@ -38,10 +37,16 @@ def lookup_and_scores(
     ranked = np.sort(scores)[::-1]
     ranks = np.arange(1, len(ranked) + 1)
     right.plot(ranks, ranked, color=palette.HEAD)
+    # The labels stand in a column in the empty corner above the curve, in the points' order.
+    step = (ranked[0] - ranked[-1]) * 0.055
     for rank, (token, score) in enumerate(answers, start=1):
         right.plot(rank, score, "o", color=palette.HEAD, markersize=4)
         right.annotate(
-            token.strip(), (rank, score), xytext=(5, 3), textcoords="offset points", fontsize=9
+            token.strip(),
+            xy=(rank, score),
+            xytext=(len(ranked) ** 0.62, ranked[0] - (rank - 1) * step),
+            va="center",
+            arrowprops={"arrowstyle": "-", "color": palette.BODY, "linewidth": 0.7},
         )
     right.set(xscale="log", title="Score: every row", xlabel="rank of the row", ylabel="score")
 
@@ -75,14 +80,15 @@ def lookup_and_scores(
 @styled
 def ties(toys: Mapping[str, Fingerprint]) -> Figure:
     """Draw where names lead: to which Parameters, and those to which memory."""
-    columns = 2
-    drawing, grid = canvas(7.6, 2.1 * -(-len(toys) // columns), -(-len(toys) // columns), columns)
+    drawing, axes = canvas(6.6, 1.25 * len(toys))
     rows = []
-    for axes, (title, toy) in zip(grid.flat, toys.items(), strict=False):
+    for place, (title, toy) in enumerate(toys.items()):
         parameters = 1 if toy.before is None or toy.before.same_object else 2
         memories = 1 if toy.before is None or toy.before.same_storage else 2
-        _draw_ties(axes, title, toy.vocabulary_names, parameters, memories)
+        _draw_ties(axes, -place, title, toy.vocabulary_names, parameters, memories)
         rows.append((title, ", ".join(toy.vocabulary_names), parameters, memories))
+    axes.set(xlim=(-0.95, 2.6), ylim=(0.45 - len(toys), 0.55))
+    axes.axis("off")
     sentences = [
         f"{title}: {_plural(len(toys[title].vocabulary_names), 'name')}, "
         f"{_plural(parameters, 'Parameter')}, {_plural(memories, 'piece')} of memory"
@@ -99,38 +105,29 @@ def ties(toys: Mapping[str, Fingerprint]) -> Figure:
 @styled
 def shares(count: ParameterCount, model: str) -> Figure:
     """Draw the four meanings of "share of the model" of one model: a part of a bar each."""
-    matrix, named = count.vocabulary_matrix, count.shares
+    named, matrix, untied = count.shares, count.vocabulary_matrix / 1e6, count.if_untied / 1e6
     bars = [
         ("one_of_tied", 1, count.if_tied, named.one_of_tied),
         ("one_of_untied", 1, count.if_untied, named.one_of_untied),
         ("two_of_untied", 2, count.if_untied, named.two_of_untied),
         ("two_of_tied", 2, count.if_tied, named.two_of_tied),
     ]
-    drawing, axes = canvas(7.6, 3.2)
+    drawing, axes = canvas(6.6, 3.4)
     for place, (_, matrices, total, share) in enumerate(bars):
-        left = 0.0
-        phantom = matrices * matrix + count.body > total
-        for part in range(matrices):
-            absent = phantom and part == 1
-            axes.barh(
-                place,
-                matrix / 1e6,
-                left=left,
-                height=0.6,
-                color="none" if absent else (palette.TABLE, palette.HEAD)[part],
-                edgecolor=palette.HEAD if absent else "none",
-                hatch="///" if absent else None,
-            )
-            left += matrix / 1e6
-        axes.barh(place, max(total / 1e6 - left, 0), left=left, height=0.6, color=palette.BODY)
-        axes.text(
-            max(total / 1e6, left) + count.if_untied / 1e8, place, f"{share:.1%}", va="center"
-        )
+        axes.barh(place, total / 1e6, height=0.6, color=palette.BODY)
+        axes.barh(place, matrix, height=0.6, color=palette.TABLE)
+        if matrices == 2:
+            # The tied total holds no second matrix: hatched, it lies over what is there.
+            absent = total == count.if_tied
+            look = {"color": "none", "hatch": "///"} if absent else {"color": palette.HEAD}
+            axes.barh(place, matrix, left=matrix, height=0.6, **look)
+        end = max(total / 1e6, matrices * matrix)
+        axes.text(end + untied / 100, place, f"{share:.1%}", va="center")
     axes.set(
         yticks=range(len(bars)),
         yticklabels=[name for name, *_ in bars],
         xlabel="parameters, millions",
-        xlim=(0, 1.12 * count.if_untied / 1e6),
+        xlim=(0, 1.12 * untied),
     )
     axes.invert_yaxis()
     listing = ", ".join(f"{name} {share:.1%}" for name, _, _, share in bars)
@@ -139,9 +136,12 @@ def shares(count: ParameterCount, model: str) -> Figure:
         alt=(
             f"Four bars for {model}, as long as the tied or the untied total. The coloured part "
             f"is one or two vocabulary matrices: {listing}. In the last bar the second matrix is "
-            "hatched, because the tied total does not hold it."
+            "hatched over the rest of the model, because the tied total does not hold it."
         ),
-        caption=f"What part of {model} is the vocabulary? Four answers, all of them right.",
+        caption=(
+            f"What part of {model} is the vocabulary? It depends on how many matrices are counted "
+            "(blue and orange), and against which total (the whole bar)."
+        ),
         data=table(
             [(name, matrices, total, f"{share:.2%}") for name, matrices, total, share in bars],
             ["share", "matrices counted", "total they are set against", "percent"],
@@ -151,40 +151,33 @@ def shares(count: ParameterCount, model: str) -> Figure:
 
 
 def _draw_ties(
-    axes: Any, title: str, names: tuple[str, ...], parameters: int, memories: int
+    axes: Any, middle: float, title: str, names: tuple[str, ...], parameters: int, memories: int
 ) -> None:
+    """Draw one toy as a row: its title, then names, Parameters and memory with arrows between."""
     levels = [
-        (0.0, list(names), palette.INK),
-        (1.0, ["Parameter"] * parameters, palette.TABLE),
-        (2.0, ["memory"] * memories, palette.HEAD),
+        (0.3, list(names), palette.INK),
+        (1.35, ["Parameter"] * parameters, palette.TABLE),
+        (2.25, ["memory"] * memories, palette.HEAD),
     ]
-    places = [[(x, y) for y in _heights(len(labels))] for x, labels, _ in levels]
-    for before, after in pairwise(places):
-        for place, start in enumerate(before):
-            end = after[min(place, len(after) - 1)]
+    half_widths = (0.36, 0.27, 0.23)
+    heights = [
+        [middle] if len(labels) == 1 else [middle + 0.22, middle - 0.22] for _, labels, _ in levels
+    ]
+    axes.text(-0.95, middle, title, va="center")
+    for (x, labels, color), ys in zip(levels, heights, strict=True):
+        for label, y in zip(labels, ys, strict=True):
+            box = {"boxstyle": "round,pad=0.3", "facecolor": "none", "edgecolor": color}
+            axes.text(x, y, label, ha="center", va="center", fontsize=10, bbox=box)
+    for level in (0, 1):
+        start, end = levels[level][0] + half_widths[level], levels[level + 1][0]
+        targets = heights[level + 1]
+        for place, y in enumerate(heights[level]):
             axes.annotate(
                 "",
-                xy=(end[0] - 0.34, end[1]),
-                xytext=(start[0] + 0.36, start[1]),
+                xy=(end - half_widths[level + 1], targets[min(place, len(targets) - 1)]),
+                xytext=(start, y),
                 arrowprops={"arrowstyle": "->", "color": palette.INK},
             )
-    for (_, labels, color), spots in zip(levels, places, strict=True):
-        for label, (x, y) in zip(labels, spots, strict=True):
-            axes.text(
-                x,
-                y,
-                label,
-                ha="center",
-                va="center",
-                fontsize=9,
-                bbox={"boxstyle": "round,pad=0.35", "facecolor": "none", "edgecolor": color},
-            )
-    axes.set(xlim=(-0.5, 2.4), ylim=(-0.9, 0.9), title=title)
-    axes.axis("off")
-
-
-def _heights(number: int) -> list[float]:
-    return [0.0] if number == 1 else [0.45, -0.45]
 
 
 def _plural(number: int, noun: str) -> str:

@@ -16,19 +16,25 @@ class Fingerprint:
     """What ``state_dict()``, ``parameters()`` and one AdamW step say about a small model.
 
     ``vocabulary_names`` are those of the ``names`` that lead to the table or to the head.
-    ``largest_move`` is the largest change of an entry of the table, in learning rates: Adam's first
-    update moves an entry by one. ``before`` and ``after`` compare the table with the head, around
-    the step; both are ``None`` for a model that has no head of its own.
+    ``states`` is how many tensors the optimizer keeps a state for. ``largest_move`` is the largest
+    change of an entry of the table, in learning rates: Adam's first update moves an entry by one.
+    ``before`` and ``after`` compare the table with the head, around the step; both are ``None`` for
+    a model that has no head of its own.
     """
 
     names: tuple[str, ...]
     vocabulary_names: tuple[str, ...]
     tensors: int
     counted: int
-    optimizer_states: int
+    states: int
     largest_move: float
     before: Tie | None
     after: Tie | None
+
+    @property
+    def kind_after(self) -> str:
+        """How table and head are related after the step, in words."""
+        return self.after.kind if self.after else "one name"
 
 
 def fingerprint(
@@ -49,7 +55,7 @@ def fingerprint(
         vocabulary_names=tuple(n for n, t in state.items() if any(t is end for end in both)),
         tensors=len(list(model.parameters())),
         counted=counted(model),
-        optimizer_states=len(optimizer.state),
+        states=len(optimizer.state),
         largest_move=float((both[0].detach() - start).abs().max()) / learning_rate,
         before=before,
         after=_tie(both),

@@ -60,11 +60,11 @@ def test_four_kinds_leave_four_fingerprints(
     result = fingerprint(model(), IDS)
     assert len(result.names) == names
     assert result.vocabulary_names == ("wte.weight", "lm_head.weight")[: names - 2]
-    assert result.tensors == result.optimizer_states == tensors
+    assert result.tensors == result.states == tensors
     assert result.counted == counted
     assert result.largest_move == pytest.approx(move, rel=1e-3)
     assert (result.before and result.before.kind) == before
-    assert (result.after and result.after.kind) == after
+    assert result.kind_after == (after or "one name")
 
 
 def test_the_loss_is_the_mean_of_minus_log_probabilities() -> None:
