@@ -6,6 +6,7 @@ Each command is a module of this package with ``NAME``, ``HELP``, ``configure(pa
 
 import argparse
 import importlib
+import os
 import pkgutil
 import sys
 from collections.abc import Sequence
@@ -33,7 +34,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     args = build_parser().parse_args(argv)
     try:
-        return int(args.run(args))
+        status = int(args.run(args))
+        sys.stdout.flush()
     except WtlibError as error:
         print(f"wtlib: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        # Whoever reads has enough (`| head`). Python would complain once more when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
