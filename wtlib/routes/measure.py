@@ -22,6 +22,7 @@ from wtlib.routes.rows import (
     ProjectionGradient,
     lookup_rows,
     materialised,
+    norms_along_rows,
     product_row_norms,
 )
 from wtlib.routes.uses import Uses, block_list, vocabulary_matrices, watch_blocks
@@ -241,7 +242,7 @@ def _long_route(
     chosen: Int[Tensor, " R"] | None,
 ) -> Route:
     norms = torch.zeros(vocab_size, dtype=torch.float64, device=ids.device)
-    norms[ids] = torch.linalg.vector_norm(gradients, dim=1, dtype=torch.float64)
+    norms[ids] = norms_along_rows(gradients)
     rows = None
     if chosen is not None:
         rows = gradients.new_zeros(len(chosen), gradients.shape[1])
@@ -287,11 +288,12 @@ def _decomposition(
     lookups: list[LookupGradient],
     top: list[Tensor],
 ) -> Decomposition:
-    logits = _norm([item.gradient for item in projections])
+    delta, hidden = _stacked(projections)
+    delta_norms = norms_along_rows(delta)
+    predicting = norms_along_rows(hidden[delta_norms > 0])
+    logits = _norm([delta_norms])
     head_input = _norm(top)
     lookup_output = _norm([item.gradient for item in lookups])
-    delta, hidden = _stacked(projections)
-    predicting = hidden[delta.any(dim=1)].double()
     return Decomposition(
         logits=logits,
         head_input=head_input,
@@ -300,7 +302,7 @@ def _decomposition(
         row_scale=head_input / logits,
         stack_gain=lookup_output / head_input,
         scatter_gain=long.norm / lookup_output,
-        hidden_norm=float(predicting.square().sum(dim=1).mean().sqrt()),
+        hidden_norm=float(predicting.square().mean().sqrt()),
     )
 
 

@@ -11,6 +11,8 @@ from torch.nn import functional as F  # noqa: N812
 
 from wtlib.routes.uses import Lookup, Projection
 
+SAFE_NORM = 1e-12  # far above the square root of float32's smallest normal number, 1e-19
+
 
 @dataclass(frozen=True, eq=False)
 class LookupGradient:
@@ -26,6 +28,17 @@ class ProjectionGradient:
 
     use: Projection
     gradient: Float[Tensor, "... V"]
+
+
+def norms_along_rows(matrix: Float[Tensor, "R C"]) -> Float[Tensor, " R"]:
+    """L2 norm of each row, float64; rows whose squares would underflow are squared in float64."""
+    norms = torch.linalg.vector_norm(
+        matrix, dim=1, dtype=torch.promote_types(matrix.dtype, torch.float32)
+    ).double()
+    small = (norms < SAFE_NORM).nonzero().squeeze(1)
+    if small.numel():
+        norms[small] = torch.linalg.vector_norm(matrix[small], dim=1, dtype=torch.float64)
+    return norms
 
 
 def product_row_norms(
@@ -45,8 +58,8 @@ def product_row_norms(
     factor = hidden.to(precision)
     if n < hidden.shape[1]:
         factor = torch.linalg.qr(factor.double().T, mode="r").R.T.to(precision)
-    # Below this a product of delta and hidden may leave the normal range; in double precision
-    # already its square does.
+    # Below this a product of delta and hidden may leave the normal range; in double precision,
+    # its square already does.
     info = torch.finfo(delta.dtype)
     limit = info.tiny**0.5 if delta.dtype == torch.float64 else info.tiny * 2**20
     smallest = hidden.abs().amax(dim=1).min()
@@ -55,8 +68,7 @@ def product_row_norms(
     for start in range(0, vocab_size, chunk):
         part = delta[:, start : start + chunk]
         out = norms[start : start + chunk]
-        product = part.T.to(precision) @ factor
-        out.copy_(torch.linalg.vector_norm(product, dim=1, dtype=torch.float64))
+        out.copy_(norms_along_rows(part.T.to(precision) @ factor))
         tiny = (part.abs().amax(dim=0) * smallest < limit).nonzero().squeeze(1)
         if tiny.numel():
             rows = (part[:, tiny].T @ hidden).double()
