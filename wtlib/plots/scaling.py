@@ -297,7 +297,7 @@ def saving_curve(models: Sequence[CensusModel]) -> Figure:
     axes.set_xlabel("V·d / B: one matrix over everything else (log scale)")
     axes.set_ylabel("saving, % of the untied total")
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
-    _explain_marks(axes, 12, 8)
+    axes.legend(handles=_mark_handles(), loc="center", bbox_to_anchor=(0.8, 0.15))
     least, *_, most = sorted(models, key=_saving)
     return Figure(
         drawing,
@@ -376,11 +376,11 @@ def _swatches(*entries: tuple[str, str]) -> list[Any]:
     return [Patch(color=colour, label=text) for text, colour in entries]
 
 
-def _write_on_bar(axes: Any, x: float, y: float, text: str) -> None:
-    axes.text(x, y, text, ha="center", va="center", color=_ON_COLOUR, fontsize=9.5)
+def _write_on_bar(axes: Any, x: float, row: int, text: str) -> None:
+    axes.text(x, row, text, ha="center", va="center", color=_ON_COLOUR, fontsize=9.5)
 
 
-def _mark(axes: Any, x: float, y: float, model: CensusModel) -> None:
+def _mark(axes: Any, x: int | float, y: int | float, model: CensusModel) -> None:
     """Put a model on the plot: full and green when tied, an open diamond when not."""
     if model.tie_word_embeddings:
         axes.plot(x, y, "o", color=palette.TIED, markersize=5.5, zorder=3)
@@ -399,10 +399,10 @@ def _mark(axes: Any, x: float, y: float, model: CensusModel) -> None:
 
 def _name(
     axes: Any,
-    x: float,
-    y: float,
+    x: int | float,
+    y: int | float,
     model: CensusModel,
-    labels: Mapping[str, tuple[str, float, float]],
+    labels: Mapping[str, tuple[str, int, int]],
 ) -> None:
     """Write the model's label beside its mark, when it has one."""
     if model.id not in labels:
@@ -435,12 +435,6 @@ def _mark_handles() -> list[Any]:
             label="untied",
         ),
     ]
-
-
-def _explain_marks(axes: Any, x: float, y: float) -> None:
-    axes.legend(
-        handles=_mark_handles(), loc="center", bbox_to_anchor=(x, y), bbox_transform=axes.transData
-    )
 
 
 def _contour_label_points(band: DepthBand, V: Any) -> list[tuple[float, float]]:
