@@ -51,7 +51,7 @@ Numerals = Callable[[str], list[str]]
         "Updated 17 June 2025.",
         "See chapter 3, chapters 4 and 5, sections 3.1 to 3.4, § 5, Table 2, figure 1, row 55.",
         "GPT-2, GPT-2's, GPT-2 124M, GPT-2 1.5B, SmolLM2-135M-Instruct, Qwen3-0.6B, mT5-small, T5.",
-        "Qwen2.5-1.5B, Llama-3.2-1B, Llama 3.1, Llama 3.1 8B, Gemma 3, Pythia-14M, OPT-350M, Phi-4.",
+        "Qwen2.5-1.5B, Llama-3.2-1B, Llama 3.1, Llama 3.1 8B, Gemma 3, Pythia-14M, OPT-350M.",
         "Python 3.11, PyTorch 2.13, Jupyter Book 1.0.4.post1, Apache-2.0, CC BY 4.0.",
         "In bf16 and fp32, float64, UTF-8; a sha256; a 70B model and 7B models.",
         "arXiv:1608.05859",

@@ -84,6 +84,7 @@ def _row(verdict: Verdict) -> str:
         f"<dt>{escape(what)}</dt><dd>{_code(text) if what in _CODE else escape(text)}</dd>"
         for what, text in _details(verdict)
     )
+    # Each row has details: a measure, or the reason why there is none.
     details = (
         "<details><summary>how to read it</summary>"
         f'<dl class="wt-provenance">{items}</dl></details>'
@@ -92,7 +93,7 @@ def _row(verdict: Verdict) -> str:
     return (
         f'<tr id="{claim.anchor}" data-claim="{claim.id}" '
         f'data-verdict="{escape(str(verdict), quote=True)}">'
-        f'<td class="wt-left">{escape(claim.claim)} <code>{claim.id}</code>{details if items else ""}</td>'
+        f'<td class="wt-left">{escape(claim.claim)} <code>{claim.id}</code>{details}</td>'
         f'<td class="wt-left">{escape(claim.published_text)}</td>'
         f'<td class="wt-left">{measured}<span class="wt-verdict-{verdict.word.split()[0]}">'
         f"{verdict.word}</span></td></tr>"

@@ -212,7 +212,8 @@ def _beside(what: str, entry: Any) -> Beside:
 
 
 def _claim(entry: Any, sources: Mapping[str, Source]) -> Claim:
-    what = f"claim {entry.get('id', '?') if isinstance(entry, dict) else entry!r}"
+    name = entry.get("id") if isinstance(entry, dict) else entry
+    what = f"claim {name!r}"
     entry = _checked(what, entry, _CLAIM_KEYS, _REQUIRED)
     if not _ID.fullmatch(entry["id"]):
         raise LedgerError(f"{what}: an id is lower-case words and digits joined by hyphens")

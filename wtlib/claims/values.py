@@ -9,7 +9,8 @@ from typing import Any
 
 from wtlib.errors import WtlibError
 
-Scalar = bool | int | float | str
+Number = int | float
+Scalar = bool | Number | str
 
 
 @dataclass(frozen=True)
@@ -21,8 +22,8 @@ class Bounds:
         strict: whether the bounds themselves are excluded.
     """
 
-    low: float | None
-    high: float | None
+    low: Number | None
+    high: Number | None
     strict: bool
 
 
@@ -92,7 +93,7 @@ def agrees(published: Value, measured: Any, tolerance: float) -> bool:
     return type(published) is type(measured) and published == measured
 
 
-def _keeps(bounds: Bounds, number: float) -> bool:
+def _keeps(bounds: Bounds, number: Number) -> bool:
     if bounds.strict:
         above = bounds.low is None or number > bounds.low
         below = bounds.high is None or number < bounds.high

@@ -4,8 +4,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+Number = int | float
 
-def difference(minuend: float, subtrahend: float) -> float:
+
+def difference(minuend: Number, subtrahend: Number) -> Number:
     """Return the one number less the other."""
     return minuend - subtrahend
 
@@ -15,22 +17,22 @@ def product(factors: Sequence[int]) -> int:
     return math.prod(factors)
 
 
-def quotient(numerator: float, denominator: float) -> float:
+def quotient(numerator: Number, denominator: Number) -> float:
     """Return the one number over the other."""
     return numerator / denominator
 
 
-def percent(part: float, whole: float) -> float:
+def percent(part: Number, whole: Number) -> float:
     """Return the part as a percentage of the whole."""
     return 100 * part / whole
 
 
-def largest_over_first(series: Sequence[float]) -> float:
+def largest_over_first(series: Sequence[Number]) -> float:
     """Return the largest of a series over its first entry: 1 for one that never rises above it."""
     return max(series) / series[0]
 
 
-def root_sum_of_squares(values: Sequence[float]) -> float:
+def root_sum_of_squares(values: Sequence[Number]) -> float:
     """Return the Euclidean norm of some row norms: what these rows add to a matrix's norm."""
     return math.hypot(*values)
 
@@ -40,7 +42,7 @@ def reciprocal_root(count: int) -> float:
     return 1 / math.sqrt(count)
 
 
-def standard_errors(mean: float, spread: float, count: int) -> float:
+def standard_errors(mean: Number, spread: Number, count: int) -> float:
     """Return by how many standard errors a mean of ``count`` values of that spread is not zero."""
     return abs(mean) / (spread / math.sqrt(count))
 
