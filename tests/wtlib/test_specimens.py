@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig
+from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, PreTrainedModel
 
 from tests.wtlib.hub import Reader, finish
 from wtlib import specimens
@@ -61,6 +61,13 @@ def tiny(tmp_path: Path) -> Path:
         })
     )  # fmt: skip
     return folder
+
+
+def table(model: PreTrainedModel) -> torch.Tensor:
+    """The input embedding's matrix."""
+    weight = model.get_input_embeddings().weight
+    assert isinstance(weight, torch.Tensor)
+    return weight
 
 
 # --- names -------------------------------------------------------------------------------------
@@ -162,8 +169,8 @@ def test_random_initialisation_is_a_function_of_the_seed() -> None:
     assert all(
         torch.equal(a, b) for a, b in zip(first.parameters(), same.parameters(), strict=True)
     )
-    assert not torch.equal(first.get_input_embeddings().weight, other.get_input_embeddings().weight)
-    assert first.get_output_embeddings().weight is first.get_input_embeddings().weight
+    assert not torch.equal(table(first), table(other))
+    assert first.get_output_embeddings().weight is table(first)
     assert not first.training
     assert {parameter.dtype for parameter in first.parameters()} == {torch.float32}
 
@@ -181,7 +188,7 @@ def test_random_initialisation_takes_a_configuration_object_and_leaves_it_alone(
     before = config.to_dict()
     model = specimens.random_init(config)
     same = specimens.random_init(TINY)
-    assert torch.equal(model.get_input_embeddings().weight, same.get_input_embeddings().weight)
+    assert torch.equal(table(model), table(same))
     assert config.to_dict() == before
 
 
@@ -206,9 +213,15 @@ def test_a_folder_is_a_specimen(tiny: Path) -> None:
     assert specimen.tokenizer("b a").input_ids == [1, 0]
     assert specimen.config is specimen.model.config
     assert torch.equal(
-        specimen.model.get_input_embeddings().weight,
-        load_file(tiny / "model.safetensors")["model.embed_tokens.weight"],
+        table(specimen.model), load_file(tiny / "model.safetensors")["model.embed_tokens.weight"]
     )
+
+
+def test_a_snapshot_of_the_hub_s_cache_is_known_by_its_commit(tiny: Path) -> None:
+    snapshot = tiny.parent / "snapshots" / ("c" * 40)
+    snapshot.parent.mkdir()
+    tiny.rename(snapshot)
+    assert specimens.resolve(str(snapshot)).identity.revision == "c" * 40
 
 
 def test_half_precision_weights_become_fp32(tiny: Path) -> None:

@@ -8,8 +8,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 import torch
+from nbclient import NotebookClient
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import AutoModelForCausalLM, GPT2Config
 
@@ -109,6 +111,22 @@ def test_first_cached_and_offline_load(
     offline = reader.run(load(tiny), HF_HUB_OFFLINE="1")
     assert offline["logits"] == first["logits"]
     assert hub.requests == []
+
+
+def test_a_notebook_shows_nothing_on_stderr(reader: Reader, hub: Hub, tiny: HubPin) -> None:
+    notebook = nbformat.v4.new_notebook()
+    for source in (
+        "from wtlib import specimens\nfrom wtlib.specimens import *",
+        f"specimen = specimens.load('gpt2', gpt2={tiny!r})\nspecimen",
+        "ids = specimen.tokenizer('abc', return_tensors='pt').input_ids\n"
+        "specimens.random_init(specimen.config)(ids, labels=ids).loss.item() > 0",
+    ):
+        notebook.cells.append(nbformat.v4.new_code_cell(source))
+    NotebookClient(notebook, kernel_name="python3").execute(env=reader.environment)
+    outputs = [output for cell in notebook.cells for output in cell.outputs]
+    assert [output.output_type for output in outputs] == ["execute_result", "execute_result"]
+    assert outputs[0].data["text/plain"] == f"gpt2 at {COMMIT}: the hub has it ({hub.url})"
+    assert len(hub.asked_for("model.safetensors")) == 1
 
 
 def test_files_beside_the_pinned_ones_are_not_read(

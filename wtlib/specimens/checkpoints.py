@@ -9,6 +9,7 @@ from pathlib import Path
 
 from wtlib.specimens import files, hub
 from wtlib.specimens.pins import SpecimenError
+from wtlib.specimens.quiet import hub_quiet
 
 SINGLE, INDEX = "model.safetensors", "model.safetensors.index.json"
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
@@ -88,6 +89,7 @@ def commit(folder: Path) -> str:
     return "unpinned"
 
 
+@hub_quiet()
 def cached(repo: str) -> tuple[Path, ...]:
     """The weights of the model's main branch in the Hugging Face cache, beside their companions.
 

@@ -26,6 +26,7 @@ def endpoint() -> str:
     return constants.ENDPOINT
 
 
+@hub_quiet()
 def ask(repo: str, filename: str, revision: str) -> Any:
     """The hub's record of one file (commit, size, etag), within `PATIENCE` seconds.
 
@@ -55,9 +56,8 @@ def ask(repo: str, filename: str, revision: str) -> Any:
 
     # A thread, because a name server that never answers is beyond the client's own time-outs.
     thread = threading.Thread(target=request, daemon=True)
-    with hub_quiet():
-        thread.start()
-        thread.join(PATIENCE)
+    thread.start()
+    thread.join(PATIENCE)
     where = endpoint()
     if not answer:
         raise SpecimenError(f"{where} did not answer within {PATIENCE:g} seconds")
@@ -98,6 +98,7 @@ def in_folder(pin: HubPin, folder: Path) -> tuple[Path, ...]:
     return paths
 
 
+@hub_quiet()
 def in_cache(pin: HubPin) -> tuple[Path, ...]:
     """The pinned files in the Hugging Face cache, verified; an altered one is removed from it.
 
@@ -168,22 +169,23 @@ def fetch_if_there(
     Raises:
         SpecimenError: the transfer failed.
     """
-    from huggingface_hub import hf_hub_download
-    from huggingface_hub.errors import EntryNotFoundError, LocalEntryNotFoundError
+    with hub_quiet(bars=progress):
+        from huggingface_hub import hf_hub_download
+        from huggingface_hub.errors import LocalEntryNotFoundError, RemoteEntryNotFoundError
 
-    try:
-        with hub_quiet(bars=progress):
+        try:
             return Path(hf_hub_download(repo, filename, revision=revision, etag_timeout=PATIENCE))
-    except Exception as error:  # the client lets its transport's errors through
-        if isinstance(error, EntryNotFoundError) and not isinstance(error, LocalEntryNotFoundError):
+        except RemoteEntryNotFoundError:
             return None
-        raise SpecimenError(
-            f"{filename} of {repo} at {revision} could not be downloaded from {endpoint()} "
-            f"({_brief(error)}). Try again; files that are complete are kept."
-        ) from error
+        except Exception as error:  # the client lets its transport's errors through
+            cause = error.__cause__ if isinstance(error, LocalEntryNotFoundError) else None
+            raise SpecimenError(
+                f"{filename} of {repo} at {revision} could not be downloaded from {endpoint()} "
+                f"({_brief(cause or error)}). Try again; files that are complete are kept."
+            ) from error
 
 
-def _brief(error: Exception) -> str:
+def _brief(error: BaseException) -> str:
     """An error of the client in one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
 
