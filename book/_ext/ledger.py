@@ -120,6 +120,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_node(claim_quote)
     app.add_role("published", ClaimRole("published"))
     app.add_role("verdict", ClaimRole("verdict"))
+    app.add_css_file("ledger.css")
     app.connect("env-get-outdated", pages_to_read_again)
     app.connect("doctree-resolved", resolve_quotes)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

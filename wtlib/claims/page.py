@@ -85,10 +85,7 @@ def _row(verdict: Verdict) -> str:
         for what, text in _details(verdict)
     )
     # Each row has details: a measure, or the reason why there is none.
-    details = (
-        "<details><summary>how to read it</summary>"
-        f'<dl class="wt-provenance">{items}</dl></details>'
-    )
+    details = f"<details><summary>how to read it</summary><dl>{items}</dl></details>"
     measured = f"{escape(verdict.measured_text)}<br>" if verdict.measured_text else ""
     return (
         f'<tr id="{claim.anchor}" data-claim="{claim.id}" '
