@@ -49,7 +49,7 @@ _CONTOUR_LABELS = {
     "Qwen/Qwen3-4B": ("Qwen3-4B", -8, 6),
     "Qwen/Qwen3-8B": ("Qwen3-8B", 0, 10),
     "google/gemma-2-27b": ("Gemma-2-27B", 0, -11),
-    "CohereForAI/c4ai-command-r-v01": ("Command-R", 8, 0),
+    "CohereForAI/c4ai-command-r-v01": ("Command-R", 4, 11),
     "google/gemma-3-27b-pt": ("Gemma-3-27B", -8, 0),
     "CohereForAI/c4ai-command-r-plus": ("Command-R+", -6, -10),
     "meta-llama/Meta-Llama-3-70B": ("Llama-3-70B", -8, -9),
