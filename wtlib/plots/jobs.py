@@ -29,7 +29,7 @@ def lookup_and_scores(
         read: the token whose row it is.
         answers: tokens to name in the right panel with their scores, best first.
     """
-    drawing, (left, right) = canvas(6.6, 3.4, columns=2, width_ratios=[1, 1.2])
+    drawing, (left, right) = canvas(6.6, 4.0, columns=2, width_ratios=[1, 1.2])
     left.vlines(np.arange(len(row)), 0, row, color=palette.TABLE, linewidth=0.8)
     left.axhline(0, color=palette.INK, linewidth=0.6)
     left.set(title=f"Look up “{read.strip()}”: one row", xlabel="entry of the row", ylabel="value")
@@ -151,7 +151,7 @@ def shares(count: ParameterCount, model: str) -> Figure:
 
 
 def _draw_ties(
-    axes: Any, middle: float, title: str, names: tuple[str, ...], parameters: int, memories: int
+    axes: Any, middle: int, title: str, names: tuple[str, ...], parameters: int, memories: int
 ) -> None:
     """Draw one toy as a row: its title, then names, Parameters and memory with arrows between."""
     levels = [
