@@ -14,6 +14,7 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
+from sphinx.errors import ConfigError
 from sphinx.util import logging
 
 from wtlib import specimens
@@ -21,7 +22,7 @@ from wtlib import specimens
 logger = logging.getLogger(__name__)
 
 
-def execution_key(root: Path, specimen_sha256: str) -> str:
+def execution_key(root: Path, weights: str) -> str:
     """Return 16 hex digits over the library's files, the pins, Python's version and the weights."""
     library = [
         path
@@ -33,17 +34,20 @@ def execution_key(root: Path, specimen_sha256: str) -> str:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
-    digest.update(f"{platform.python_version()}\0{specimen_sha256}".encode())
+    digest.update(f"{platform.python_version()}\0{weights}".encode())
     return digest.hexdigest()[:16]
 
 
 def choose_cache(app: Sphinx, config: Config) -> None:
     """Settle the edition for every kernel of this build, and the cache that belongs to it."""
-    resolution = specimens.resolve()
+    try:
+        resolution = specimens.prepare(progress=True)
+    except specimens.SpecimenError as error:
+        raise ConfigError(str(error)) from error
     logger.info("specimen: %s", resolution)
     os.environ["WTLIB_SPECIMEN"] = resolution.name
     root = Path(app.srcdir)
-    key = execution_key(root, resolution.identity.sha256)
+    key = execution_key(root, str(resolution.identity))
     config.nb_execution_cache_path = str(root / "_build" / ".jupyter_cache" / key)
 
 

@@ -1,7 +1,7 @@
 """Leave sphinx-thebe's scripts out of the pages.
 
-Jupyter Book always loads sphinx-thebe. No page here has a live kernel, and its scripts put the address
-of a public host into every page, twice.
+Jupyter Book always loads sphinx-thebe. No page here has a live kernel, and its scripts put the
+address of a public host into every page, twice.
 """
 
 from typing import Any

@@ -54,7 +54,8 @@ def resolve(
     if name == package.name:
         return _embedded(package, f"asked for{because}")
     if Path(name).expanduser().is_dir():
-        return _folder(Path(name).expanduser(), because)
+        # Absolute, so that the name means the same in a notebook's folder.
+        return _folder(Path(name).expanduser().resolve(), because)
     if hub.is_id(name):
         return _hub_id(name, because)
     raise SpecimenError(
@@ -152,7 +153,7 @@ def _folder(folder: Path, because: str) -> Resolution:
     paths = checkpoints.weights(folder)
     identity = Identity(
         name=str(folder),
-        source=str(folder.resolve()),
+        source=str(folder),
         revision=checkpoints.commit(folder),
         sha256=checkpoints.digest(paths),
         licence="unknown",
