@@ -72,7 +72,7 @@ class Agreement:
 
 def agreement(
     first: Float[Tensor, "n d"],
-    second: Float[Tensor, "n d"],
+    second: Float[Tensor, "_ _"],
     *,
     confidence: float = 0.95,
     resamples: int = 4000,
