@@ -62,14 +62,14 @@ def test_routes_are_autograds(family: str, dtype: torch.dtype, batch: str) -> No
 
     routes = measure_routes(model, **inputs, rows=range(61), verify=True)
 
-    close = {"rtol": 1e-4, "atol": 1e-9} if dtype == torch.float32 else {"rtol": 2e-2, "atol": 1e-7}
+    rtol, atol = (1e-4, 1e-9) if dtype == torch.float32 else (2e-2, 1e-7)
     assert routes.loss == pytest.approx(reference.loss, rel=1e-5)
     for route, gradient in ((routes.short, reference.short), (routes.long, reference.long)):
-        torch.testing.assert_close(route.row_norms, row_norms(gradient), **close)
-        assert route.norm == pytest.approx(float(gradient.double().norm()), rel=close["rtol"])
+        torch.testing.assert_close(route.row_norms, row_norms(gradient), rtol=rtol, atol=atol)
+        assert route.norm == pytest.approx(float(gradient.double().norm()), rel=rtol)
         assert route.rows_touched == touched(gradient)
         assert route.rows is not None
-        torch.testing.assert_close(route.rows, gradient, rtol=close["rtol"], atol=1e-4)
+        torch.testing.assert_close(route.rows, gradient, rtol=rtol, atol=1e-4)
     assert routes.tied == (model.get_input_embeddings().weight is model.lm_head.weight)
     assert routes.max_difference is not None
     assert routes.max_difference <= (1e-6 if dtype == torch.float32 else 1e-2)

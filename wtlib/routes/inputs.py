@@ -24,14 +24,20 @@ class Batch:
 
 
 def check_batch(
-    input_ids: Tensor, labels: Tensor | None, mask: Tensor | None, table: Tensor, head: Tensor
+    input_ids: object,
+    labels: object,
+    mask: object,
+    table: Tensor,
+    head: Tensor,
+    context: int | None,
 ) -> Batch:
-    """A batch on the table's device, with default labels; raises `RouteInputError`."""
-    if not isinstance(input_ids, Tensor):
-        raise RouteInputError(
-            f"input_ids is a {type(input_ids).__name__}; pass a tensor of token ids, for "
-            'instance tokenizer(text, return_tensors="pt").input_ids'
-        )
+    """A batch on the table's device, with default labels; raises `RouteInputError`.
+
+    `context` is the longest sequence the model reads, if it says so.
+    """
+    input_ids = _tensor("input_ids", input_ids)
+    labels = None if labels is None else _tensor("labels", labels)
+    mask = None if mask is None else _tensor("mask", mask)
     if _not_integer(input_ids):
         raise RouteInputError(
             f"input_ids has dtype {input_ids.dtype}; token ids are integers (torch.long)"
@@ -50,6 +56,11 @@ def check_batch(
         raise RouteInputError(
             f"input_ids has shape {tuple(input_ids.shape)}: at least two tokens are needed, one "
             "to read and one to predict"
+        )
+    if context is not None and input_ids.shape[-1] > context:
+        raise RouteInputError(
+            f"input_ids has {input_ids.shape[-1]} tokens in a sequence and the model reads at "
+            f"most {context}; measure a shorter text, or split it into a batch"
         )
     ids = _batched(input_ids, table.device)
     _check_range("input_ids", ids, table.shape[0], "the input table")
@@ -100,6 +111,15 @@ def check_rows(
         )
     _check_range("rows", chosen, min(table.shape[0], head.shape[0]), "the vocabulary matrix")
     return chosen.long()
+
+
+def _tensor(name: str, values: object) -> Tensor:
+    if not isinstance(values, Tensor):
+        raise RouteInputError(
+            f"{name} is a {type(values).__name__}; pass a tensor, for instance "
+            'tokenizer(text, return_tensors="pt").input_ids'
+        )
+    return values
 
 
 def _batched(values: Tensor, device: torch.device) -> Int[Tensor, "B T"]:

@@ -16,7 +16,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from wtlib.routes.errors import RouteInputError, RouteNotFoundError
 from wtlib.routes.inputs import IGNORED, Batch, check_batch, check_rows
-from wtlib.routes.results import Cosines, Decomposition, Route, Routes
+from wtlib.routes.results import Cosines, Decomposition, Route, Routes, quotient
 from wtlib.routes.rows import (
     LookupGradient,
     ProjectionGradient,
@@ -25,7 +25,7 @@ from wtlib.routes.rows import (
     norms_along_rows,
     product_row_norms,
 )
-from wtlib.routes.uses import Uses, block_list, vocabulary_matrices, watch_blocks
+from wtlib.routes.uses import Uses, block_list, context_length, vocabulary_matrices, watch_blocks
 
 CHUNK = 8192  # rows of the vocabulary whose norms are computed at a time
 
@@ -79,7 +79,6 @@ def measure_routes(
     if chunk < 1:
         raise RouteInputError(f"chunk is {chunk}: it counts rows of the vocabulary, at least 1")
     table, head = vocabulary_matrices(model)
-    batch = check_batch(input_ids, labels, mask, table, head)
     chosen = check_rows(rows, table, head)
 
     uses = Uses(table, head)
@@ -91,6 +90,7 @@ def measure_routes(
         _random_state_kept(table.device),
         _requiring_grad(matrices if verify else ()),
     ):
+        batch = check_batch(input_ids, labels, mask, table, head, context_length(model))
         loss, blocks = _forward(model, batch, uses)
         lookups, projections, top, activations = _backward(loss, uses, blocks, retain=verify)
         if verify:
@@ -298,10 +298,10 @@ def _decomposition(
         logits=logits,
         head_input=head_input,
         lookup_output=lookup_output,
-        hidden_scale=short.norm / logits,
-        row_scale=head_input / logits,
-        stack_gain=lookup_output / head_input,
-        scatter_gain=long.norm / lookup_output,
+        hidden_scale=quotient(short.norm, logits),
+        row_scale=quotient(head_input, logits),
+        stack_gain=quotient(lookup_output, head_input),
+        scatter_gain=quotient(long.norm, lookup_output),
         hidden_norm=float(predicting.square().mean().sqrt()),
     )
 

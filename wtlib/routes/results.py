@@ -9,6 +9,13 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 
+def quotient(norm: float, other: float) -> float:
+    """`norm / other` as floating-point arithmetic has it: x / 0 is infinite, 0 / 0 is NaN."""
+    if other == 0:
+        return math.inf if norm else math.nan
+    return norm / other
+
+
 @dataclass(frozen=True, eq=False)
 class Route:
     """The gradient that one use of the vocabulary matrix sends into it.
@@ -103,7 +110,7 @@ class Decomposition:
     @property
     def ratio(self) -> float:
         """The product of the factors: short norm over long norm."""
-        return self.hidden_scale / (self.row_scale * self.stack_gain * self.scatter_gain)
+        return quotient(self.hidden_scale, self.row_scale * self.stack_gain * self.scatter_gain)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,4 +149,4 @@ class Routes:
     @property
     def ratio(self) -> float:
         """Short norm over long norm; infinite when nothing reaches the table."""
-        return self.short.norm / self.long.norm if self.long.norm else math.inf
+        return quotient(self.short.norm, self.long.norm)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -50,8 +51,10 @@ def product_row_norms(
     keeps norms: `||R delta_v||` costs `min(N, d)` per token instead of `d`, and unlike the Gram
     form `delta_v^T (hidden hidden^T) delta_v` it does not square the condition number.
 
-    A row is zero here exactly where the product in the inputs' own precision is: columns of
-    `delta` so small that the product may underflow are multiplied out.
+    A row is zero here exactly where the product in the inputs' own precision is: chunks with
+    columns of `delta` so small that the product may underflow are multiplied out. (The chunk, not
+    the columns alone: a smaller product may take another kernel, and kernels differ in whether
+    they flush subnormal numbers to zero. Hence also chunks of even size.)
     """
     n, vocab_size = delta.shape
     precision = torch.promote_types(delta.dtype, torch.float32)
@@ -65,13 +68,14 @@ def product_row_norms(
     smallest = hidden.abs().amax(dim=1).min()
 
     norms = torch.empty(vocab_size, dtype=torch.float64, device=delta.device)
-    for start in range(0, vocab_size, chunk):
-        part = delta[:, start : start + chunk]
-        out = norms[start : start + chunk]
+    chunks = math.ceil(vocab_size / chunk)
+    for part, out in zip(
+        delta.tensor_split(chunks, dim=1), norms.tensor_split(chunks), strict=True
+    ):
         out.copy_(norms_along_rows(part.T.to(precision) @ factor))
         tiny = (part.abs().amax(dim=0) * smallest < limit).nonzero().squeeze(1)
         if tiny.numel():
-            rows = (part[:, tiny].T @ hidden).double()
+            rows = (part.T @ hidden)[tiny].double()
             peak = rows.abs().amax(dim=1, keepdim=True)
             scaled = rows / peak.where(peak > 0, 1.0)
             out[tiny] = torch.linalg.vector_norm(scaled, dim=1) * peak.squeeze(1)

@@ -187,17 +187,22 @@ def _plain_weight(module: nn.Module, what: str) -> Tensor:
     return weight
 
 
+def context_length(model: nn.Module) -> int | None:
+    """The longest sequence the model is made for, if its config says so."""
+    return getattr(_text_config(model), "max_position_embeddings", None)
+
+
+def _text_config(model: nn.Module) -> Any:
+    config: Any = getattr(model, "config", None)
+    return config.get_text_config() if hasattr(config, "get_text_config") else config
+
+
 def block_list(model: nn.Module) -> tuple[nn.Module, ...]:
     """The model's blocks in order: its first list of as many modules as the config has layers.
 
     Empty when there is no such list.
     """
-    config = getattr(model, "config", None)
-    if config is None:
-        return ()
-    if hasattr(config, "get_text_config"):
-        config = config.get_text_config()
-    layers = getattr(config, "num_hidden_layers", None)
+    layers = getattr(_text_config(model), "num_hidden_layers", None)
     for module in model.modules():
         if isinstance(module, nn.ModuleList) and layers and len(module) == layers:
             return tuple(module)
@@ -216,4 +221,5 @@ def watch_blocks(blocks: Iterable[nn.Module]) -> tuple[list[GradientEdge], list[
         if isinstance(hidden, Tensor) and hidden.requires_grad:
             edges.append(get_gradient_edge(hidden))
 
-    return edges, [block.register_forward_hook(keep) for block in blocks]
+    # A block that stands in several places of the list gets one hook, which fires at each.
+    return edges, [block.register_forward_hook(keep) for block in dict.fromkeys(blocks)]
