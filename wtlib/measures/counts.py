@@ -9,12 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from wtlib import census
-from wtlib.counting import (
-    HandbookEstimate,
-    ParameterCount,
-    count_parameters,
-    handbook_estimate,
-)
+from wtlib.counting import ParameterCount, count_parameters, handbook_estimate
 
 
 def _count(model: str) -> ParameterCount:
@@ -151,7 +146,7 @@ def handbook_shares(configurations: Sequence[Mapping[str, int]]) -> list[float]:
 
 def handbook_share_of_tied(vocab_size: int, d_model: int, n_layers: int) -> float:
     """Return the saving as a percentage of the tied total, by the handbook's formula."""
-    estimate: HandbookEstimate = handbook_estimate(vocab_size, d_model, n_layers)
+    estimate = handbook_estimate(vocab_size, d_model, n_layers)
     return 100 * estimate.saving / estimate.if_tied
 
 
