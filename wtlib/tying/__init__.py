@@ -1,15 +1,33 @@
-"""What is tied to what in a live model, and what a tie survives."""
+"""What is tied to what: in a config, a checkpoint file and a live model; what a tie survives."""
 
-from wtlib.tying.fingerprint import Fingerprint, fingerprint
-from wtlib.tying.live import NoEndsError, Tie, counted, ends, tie_between
-from wtlib.tying.loading import CONTENTS, Loaded, loading
-from wtlib.tying.survival import PYTORCH, TRANSFORMERS, RefusedError, Survival, survival
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wtlib.tying.checkpoint import HeaderError, InspectError
+    from wtlib.tying.fingerprints import Fingerprint, fingerprint
+    from wtlib.tying.live import NoEndsError, Tie, counted, ends, tie_between
+    from wtlib.tying.operations import PYTORCH, TRANSFORMERS, RefusedError, Survival, survival
+    from wtlib.tying.round_trip import CONTENTS, Loaded, loading
+
+# Files are inspected without torch, so each name loads its module when it is first asked for.
+# No module may have the name of a thing it defines: once loaded, it would stand in its place.
+_HOMES = {
+    "checkpoint": ("HeaderError", "InspectError"),
+    "fingerprints": ("Fingerprint", "fingerprint"),
+    "live": ("NoEndsError", "Tie", "counted", "ends", "tie_between"),
+    "operations": ("PYTORCH", "TRANSFORMERS", "RefusedError", "Survival", "survival"),
+    "round_trip": ("CONTENTS", "Loaded", "loading"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CONTENTS",
     "PYTORCH",
     "TRANSFORMERS",
     "Fingerprint",
+    "HeaderError",
+    "InspectError",
     "Loaded",
     "NoEndsError",
     "RefusedError",
@@ -22,3 +40,9 @@ __all__ = [
     "survival",
     "tie_between",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -6,7 +6,7 @@ from torch import nn
 
 from tests.wtlib.tying.models import TinyLM, tied
 from wtlib.tying import fingerprint
-from wtlib.tying.fingerprint import next_token_loss
+from wtlib.tying.fingerprints import next_token_loss
 
 IDS = torch.randint(50, (2, 9), generator=torch.Generator().manual_seed(0))
 

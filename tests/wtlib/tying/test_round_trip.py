@@ -5,7 +5,7 @@ from transformers import PreTrainedModel
 
 from tests.wtlib.tying.models import gpt2, llama
 from wtlib.tying import CONTENTS, loading
-from wtlib.tying.loading import Contents
+from wtlib.tying.round_trip import Contents
 
 TABLE, HEAD, EITHER = "the file's table", "the file's head", "either, they are equal"
 

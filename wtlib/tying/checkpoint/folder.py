@@ -1,0 +1,234 @@
+"""From a name to a checkpoint: which files, which headers, which config. Nothing is loaded."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from wtlib.counting.files import read_config
+from wtlib.tying.checkpoint import gguf, safetensors
+from wtlib.tying.checkpoint.entries import Entry, Format, Header, InspectError
+
+TargetKind = Literal["folder", "file", "hub id", "specimen"]
+
+_SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
+_SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.(safetensors|gguf)")
+_LARGEST_JSON = 32 * 2**20
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The files of one model and what their headers say.
+
+    ``config`` is the content of config.json where there is one, ``paths`` the weights' files (none
+    for a config alone). ``repeated`` are names that two shards hold, ``absent`` names that the
+    index promises and its shard lacks.
+    """
+
+    kind: TargetKind
+    config: Mapping[str, Any] | None
+    folder: Path
+    paths: tuple[Path, ...] = ()
+    format: Format | None = None
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    metadata: Mapping[str, str | int | float | bool] = field(default_factory=dict)
+    lengths: Mapping[str, int] = field(default_factory=dict)
+    repeated: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+
+
+def open_checkpoint(target: str | Path) -> Checkpoint:
+    """Find a checkpoint and read its headers.
+
+    Args:
+        target: a folder, a .safetensors, .gguf or config.json file, or a hub id whose files are in
+            the local Hugging Face cache.
+
+    Raises:
+        InspectError: there is no such target, it holds only pickles or nothing, or a header is bad.
+    """
+    path = Path(target).expanduser()
+    try:
+        if path.is_dir():
+            return _folder(path, "folder")
+        if path.is_file():
+            return _file(path)
+        if path.exists():
+            raise InspectError(f"{path} is neither a file nor a folder; give a model's folder")
+        return _cached(str(target))
+    except OSError as error:
+        raise InspectError(f"{target} cannot be read: {error.strerror or error}") from error
+
+
+def bounded_json(path: Path) -> Any:
+    """Parse a JSON file of a sensible size.
+
+    Raises:
+        InspectError: it is larger than any config, index or tokenizer, or not JSON.
+    """
+    size = path.stat().st_size
+    if size > _LARGEST_JSON:
+        raise InspectError(f"{path} has {size:,} bytes; at most {_LARGEST_JSON:,} are read")
+    try:
+        return json.loads(path.read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise InspectError(f"{path} is not valid JSON: {error}") from error
+
+
+def _folder(folder: Path, kind: TargetKind) -> Checkpoint:
+    config, paths, promised = _config(folder), _weights(folder), dict[str, str]()
+    if not paths:
+        if any(path.suffix in _PICKLES for path in folder.iterdir()):
+            raise _pickled(folder)
+        if config is None:
+            raise InspectError(
+                f"{folder} holds neither config.json nor weights (.safetensors, .gguf); "
+                "give a model's folder"
+            )
+        return Checkpoint(kind, config, folder)
+    if paths[0].suffix == ".safetensors" and paths[0].name != _SINGLE:
+        promised = _weight_map(folder)
+    return _read(kind, config, folder, paths, promised)
+
+
+def _file(path: Path) -> Checkpoint:
+    if path.suffix in _PICKLES:
+        raise _pickled(path)
+    if path.suffix == ".json":
+        return Checkpoint("file", _config(path.parent, path.name), path.parent)
+    if _SHARD.fullmatch(path.name):  # a part would look like a model without its other parts
+        return _folder(path.parent, "file")
+    return _read("file", _config(path.parent), path.parent, (path,), {})
+
+
+def _config(folder: Path, name: str = "config.json") -> Mapping[str, Any] | None:
+    path = folder / name
+    if not path.is_file():
+        return None
+    size = path.stat().st_size
+    if size > _LARGEST_JSON:
+        raise InspectError(f"{path} has {size:,} bytes; a config is far smaller")
+    return read_config(path)
+
+
+def _weights(folder: Path) -> tuple[Path, ...]:
+    if (folder / _SINGLE).is_file():
+        return (folder / _SINGLE,)
+    if (folder / _INDEX).is_file():
+        return _complete(folder, set(_weight_map(folder).values()))
+    for suffix in (".safetensors", ".gguf"):
+        found = sorted(path for path in folder.iterdir() if path.suffix == suffix)
+        shards = [_SHARD.fullmatch(path.name) for path in found]
+        if len(found) > 1 and not (
+            all(shards) and len({shard[1] for shard in shards if shard}) == 1
+        ):
+            some = ", ".join(path.name for path in found[:5])
+            raise InspectError(f"{folder} holds several models ({some}); give one of the files")
+        if found and shards[0]:
+            stem, total = shards[0][1], shards[0][3]
+            numbers = range(1, int(total) + 1)
+            return _complete(folder, (f"{stem}-{n:05d}-of-{total}{suffix}" for n in numbers))
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _complete(folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    paths = [folder / name for name in sorted(names)]
+    missing = [path.name for path in paths if not path.is_file()]
+    if missing:
+        raise InspectError(
+            f"{folder} lacks {', '.join(missing[:5])} of {len(paths)} shards; complete the folder"
+        )
+    return tuple(paths)
+
+
+def _weight_map(folder: Path) -> dict[str, str]:
+    path = folder / _INDEX
+    if not path.is_file():
+        return {}
+    content = bounded_json(path)
+    names = content.get("weight_map") if isinstance(content, dict) else None
+    if not isinstance(names, dict) or not all(
+        isinstance(name, str) and Path(name).name == name for name in names.values()
+    ):
+        raise InspectError(
+            f"{path} has no weight_map of plain file names; write it again with save_pretrained"
+        )
+    return names
+
+
+def _read(
+    kind: TargetKind,
+    config: Mapping[str, Any] | None,
+    folder: Path,
+    paths: tuple[Path, ...],
+    promised: Mapping[str, str],
+) -> Checkpoint:
+    headers = [_header(path) for path in paths]
+    entries: dict[str, Entry] = {}
+    repeated = []
+    for header in headers:
+        repeated += [name for name in header.entries if name in entries]
+        entries.update(header.entries)
+    absent = [
+        name for name, shard in promised.items()
+        if name not in entries or (entries[name].path or Path()).name != shard
+    ]  # fmt: skip
+    return Checkpoint(
+        kind,
+        config,
+        folder,
+        paths,
+        headers[0].format,
+        entries,
+        {key: value for header in headers for key, value in header.metadata.items()},
+        {key: value for header in headers for key, value in header.lengths.items()},
+        tuple(repeated),
+        tuple(absent),
+    )
+
+
+def _header(path: Path) -> Header:
+    with path.open("rb") as stream:
+        magic = stream.read(4)
+        stream.seek(0)
+        if magic == gguf.MAGIC:
+            return gguf.read(stream, path.stat().st_size, str(path), path)
+        # A pickle names its protocol first; torch.save wraps it in a zip archive.
+        if path.suffix != ".safetensors" and (magic[:1] == b"\x80" or magic[:2] == b"PK"):
+            raise _pickled(path)
+        return safetensors.read(stream, path.stat().st_size, str(path), path)
+
+
+def _pickled(path: Path) -> InspectError:
+    return InspectError(
+        f"{path} holds pickled weights, and a pickle can run any code when it is read, so it is "
+        "never opened. Where you trust it, convert it: load the model with transformers and call "
+        "model.save_pretrained(folder), or save_model of safetensors.torch; then inspect that"
+    )
+
+
+def _cached(target: str) -> Checkpoint:
+    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", target):
+        raise InspectError(f"{target} does not exist; give a folder, a file or a hub id")
+    from huggingface_hub import try_to_load_from_cache
+
+    for name in ("config.json", _SINGLE, _INDEX):
+        found = try_to_load_from_cache(target, name)
+        if isinstance(found, str):
+            return _folder(Path(found).parent, "hub id")
+    from wtlib.specimens import SMOLLM2, resolve
+
+    if target == SMOLLM2.name:
+        paths = resolve(target).paths
+        return _read("specimen", None, paths[0].parent, paths, {})
+    raise InspectError(
+        f"{target} is no file or folder, and no model of that name is in the local Hugging Face "
+        "cache; download it first (`hf download`), or check the spelling"
+    )
