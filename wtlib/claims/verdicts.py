@@ -111,7 +111,6 @@ def table(*names: str, specimen: "Specimen | None" = None, caption: str = "") ->
         ],
         ("id", "claim", "published", "measured", "verdict"),
         caption=caption,
-        align=("left", "left", "right", "right", "left"),
     )
 
 
