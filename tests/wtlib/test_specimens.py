@@ -15,7 +15,13 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, GPT2Config, LlamaConfig, PreTrainedModel
+from transformers import (
+    AutoModelForCausalLM,
+    GPT2Config,
+    LlamaConfig,
+    PreTrainedModel,
+    modeling_gguf_pytorch_utils,
+)
 
 from tests.wtlib.hub import Reader, finish
 from wtlib import specimens
@@ -414,6 +420,35 @@ def test_a_package_with_other_weights_is_an_error(
         path.write_bytes(content)
     with pytest.raises(SpecimenError, match=rf"small: .*small\.gguf .*{said}.*Install it again"):
         embedded.locate(package(), [str(installed)])
+
+
+def test_a_gguf_file_that_does_not_fill_the_model_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = modeling_gguf_pytorch_utils.load_gguf_checkpoint
+
+    def lacking(*args: Any, **settings: Any) -> dict[str, Any]:
+        parsed: dict[str, Any] = whole(*args, **settings)
+        parsed.get("tensors", {}).pop("model.norm.weight", None)
+        return parsed
+
+    monkeypatch.setattr(modeling_gguf_pytorch_utils, "load_gguf_checkpoint", lacking)
+    with pytest.raises(SpecimenError, match=r"gguf does not fill the model: .*model\.norm\.weight"):
+        embedded.ready(SMOLLM2, embedded.locate(SMOLLM2))
+    assert not list((tmp_path / "cache").glob("*smollm2*"))
+
+
+def test_a_checkpoint_altered_while_it_is_written_is_an_error(
+    installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def altered(gguf: Path, folder: Path) -> None:
+        (folder / "model.safetensors").touch()
+        (folder / embedded.MANIFEST).write_text('{"model.safetensors": "another"}')
+
+    monkeypatch.setattr(embedded, "_dequantise", altered)
+    with pytest.raises(SpecimenError, match=r"small-.* was altered while it was written, and"):
+        embedded.ready(package(), installed / "some_package" / "small.gguf")
+    assert not list((tmp_path / "cache").glob("small*"))
 
 
 # --- files -------------------------------------------------------------------------------------

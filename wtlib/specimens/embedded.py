@@ -48,9 +48,10 @@ def ready(pin: PackagePin, gguf: Path) -> Path:
                         "WTLIB_CACHE."
                     ) from error
                 if not is_whole(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
                     raise SpecimenError(
-                        f"{pin.name}: {folder} was altered while it was written. "
-                        "Check the disk, remove the folder, and try again."
+                        f"{pin.name}: {folder} was altered while it was written, and has been "
+                        "removed. Check the disk and try again."
                     )
     return folder
 
