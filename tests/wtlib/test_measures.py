@@ -43,6 +43,7 @@ def one_of_tied(matrix: int, tied: int, untied: int) -> float:
 
 CAUSAL = [model for model in census.load() if model.kind == "causal"]
 SMALL = [model for model in CAUSAL if model.total_params < 500_000_000]
+QWEN3 = [census.find(f"Qwen/Qwen3-{size}") for size in ("0.6B", "1.7B", "4B", "8B", "14B", "32B")]
 
 # Each claim's measured value, computed another way: closed forms, or the census's own totals.
 INDEPENDENT: dict[str, Any] = {
@@ -107,6 +108,18 @@ INDEPENDENT: dict[str, Any] = {
     "post-llama-32-1b": True,
     "post-llama-32-3b": True,
     "post-llama-31-8b": False,
+    # OPT-66B, BLOOM, Falcon-40B, Command-R, Command-R+ and Grok-1.
+    "post-85": 6,
+    "post-88": [TIED_SHARES[0], TIED_SHARES[-1]],
+    "post-89": [8.190735360, 8.030261248],
+    "qwen-cards-totals": [model.total_params / 1e9 for model in QWEN3],
+    "qwen-cards-bodies": [
+        (model.total_if_tied - model.vocab_size * model.hidden_size) / 1e9 for model in QWEN3
+    ],
+    "kerashub-t5": [76_961_152, 247_577_856, 783_150_080, 2_849_757_184, 11_135_332_352],
+    "transformerlens-gpt2": True,
+    "mlcllm-qwen2": False,
+    "olmo-config-july": False,
     "specimen-parameters": 134_515_008,
     "specimen-vocabulary": 49_152,
     "specimen-shape": [576, 30],
@@ -151,6 +164,8 @@ BESIDE = {
     "post-64": ["1.76\N{NO-BREAK SPACE}standard errors"],
     "post-75": ["12.3%"],
     "post-76": ["15.2%"],
+    "post-85": ["10\N{NO-BREAK SPACE}models"],
+    "post-89": ["1.8 / 6.7B"],
     "post-78": ["4.0 / 8.2B", "3.1 / 7.6B", "1.5 / 7.6B", "0.5 / 1.8B"],
 }
 
