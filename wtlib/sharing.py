@@ -18,6 +18,7 @@ for ``all:attention`` and ``all:mlp``.
 
 import re
 from dataclasses import dataclass
+from itertools import chain
 
 from wtlib.errors import WtlibError
 
@@ -106,6 +107,7 @@ def blocks(scheme: str, n_layers: int) -> tuple[int, ...]:
     stored = n_layers // uses
     if name == "groups":
         return tuple(i // uses for i in layers)
-    cycle = tuple(range(stored)) * (uses - 1)
-    last = range(stored) if name == "cycle" else reversed(range(stored))
-    return (*cycle, *last)
+    passes = [range(stored)] * uses
+    if name == "reverse-cycle" and uses > 1:
+        passes[-1] = passes[-1][::-1]
+    return tuple(chain.from_iterable(passes))

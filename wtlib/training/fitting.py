@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import torch
 from tqdm import tqdm
 
 from wtlib.corpus import Corpus
@@ -20,8 +21,9 @@ Observer = Callable[[int, SmallModel], None]
 
 
 def build(config: LstmConfig | GptConfig, seed: int) -> SmallModel:
-    """Return the model of these settings at its initial values."""
-    return Lstm(config, seed) if isinstance(config, LstmConfig) else Gpt(config, seed)
+    """Return the model of these settings at its initial values, the global generator untouched."""
+    with torch.random.fork_rng(devices=[]):  # PyTorch's layers draw values that are then replaced
+        return Lstm(config, seed) if isinstance(config, LstmConfig) else Gpt(config, seed)
 
 
 def fit(

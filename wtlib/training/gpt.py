@@ -35,8 +35,7 @@ class GptConfig(ModelSettings):
     def __post_init__(self) -> None:
         """Refuse settings that make no model, naming the first that does not."""
         super().__post_init__()
-        for name in ("n_heads", "context"):
-            at_least(self, name, 1)
+        at_least(self, 1, "n_heads", "context", whole=True)
         if self.d_model % self.n_heads:
             raise WtlibError(f"n_heads={self.n_heads} does not divide d_model={self.d_model}")
         self.plan  # noqa: B018 (refuses an impossible scheme now)

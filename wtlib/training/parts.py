@@ -29,14 +29,12 @@ class ModelSettings:
     tie_word_embeddings: bool = True
     dropout: float = 0.0
     projection_regularization: float = 0.0
-    init_std: float = 0.05
+    init_std: float = 0.1
 
     def __post_init__(self) -> None:
         """Refuse settings that make no model, naming the first that does not."""
-        for name in ("vocab_size", "d_model", "n_layers"):
-            at_least(self, name, 1)
-        for name in ("dropout", "projection_regularization", "init_std"):
-            at_least(self, name, 0)
+        at_least(self, 1, "vocab_size", "d_model", "n_layers", whole=True)
+        at_least(self, 0, "dropout", "projection_regularization", "init_std")
         if self.dropout >= 1:
             raise WtlibError(f"dropout={self.dropout} must be below 1, or nothing is left")
 
@@ -48,15 +46,18 @@ class ModelSettings:
         return matrices * self.vocab_size * self.d_model + projection
 
 
-def at_least(settings: object, name: str, least: float) -> None:
-    """Refuse a setting that is below `least`, or no finite number.
+def at_least(settings: object, least: int, *names: str, whole: bool = False) -> None:
+    """Refuse a setting that is no finite number, or below `least`, or no whole number if it must.
 
     Raises:
         WtlibError: naming the setting and its value.
     """
-    value = getattr(settings, name)
-    if not least <= value < math.inf:
-        raise WtlibError(f"{name}={value} must be a finite number, at least {least}")
+    for name in names:
+        value = getattr(settings, name)
+        kind = int if whole else int | float
+        if not isinstance(value, kind) or isinstance(value, bool) or not least <= value < math.inf:
+            number = "whole number" if whole else "finite number"
+            raise WtlibError(f"{name}={value!r} must be a {number}, at least {least}")
 
 
 class Dropout(nn.Module):

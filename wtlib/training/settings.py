@@ -27,7 +27,7 @@ class FitConfig:
     """
 
     optimizer: str = "adamw"
-    learning_rate: float = 4e-3
+    learning_rate: float = 1e-2
     batch_size: int = 20
     context: int = 35
     max_epochs: int = 30
@@ -43,11 +43,10 @@ class FitConfig:
         for name, choices in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
             if getattr(self, name) not in choices:
                 raise WtlibError(f"{name}={getattr(self, name)!r} is none of {', '.join(choices)}")
-        for name in ("batch_size", "context", "max_epochs"):
-            at_least(self, name, 1)
-        for name in ("learning_rate", "plateau_factor", "weight_decay", "warmup_steps"):
-            at_least(self, name, 0)
+        at_least(self, 1, "batch_size", "context", "max_epochs", whole=True)
+        at_least(self, 0, "warmup_steps", whole=True)
+        at_least(self, 0, "learning_rate", "plateau_factor", "weight_decay")
         if self.patience is not None:
-            at_least(self, "patience", 1)
+            at_least(self, 1, "patience", whole=True)
         if not self.clip_norm > 0:
             raise WtlibError(f"clip_norm={self.clip_norm} must be above 0; inf clips nothing")
