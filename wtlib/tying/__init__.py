@@ -5,8 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wtlib.tying.checkpoint import HeaderError, InspectError
+    from wtlib.tying.consequences import THREATS, Route, Threat
+    from wtlib.tying.findings import CODES, Finding
     from wtlib.tying.fingerprints import Fingerprint, fingerprint
+    from wtlib.tying.inspection import Inspection, inspect
     from wtlib.tying.live import NoEndsError, Tie, counted, ends, tie_between
+    from wtlib.tying.mechanisms import MECHANISMS
     from wtlib.tying.operations import PYTORCH, TRANSFORMERS, RefusedError, Survival, survival
     from wtlib.tying.round_trip import CONTENTS, Loaded, loading
 
@@ -14,28 +18,40 @@ if TYPE_CHECKING:
 # No module may have the name of a thing it defines: once loaded, it would stand in its place.
 _HOMES = {
     "checkpoint": ("HeaderError", "InspectError"),
+    "consequences": ("THREATS", "Route", "Threat"),
+    "findings": ("CODES", "Finding"),
     "fingerprints": ("Fingerprint", "fingerprint"),
+    "inspection": ("Inspection", "inspect"),
     "live": ("NoEndsError", "Tie", "counted", "ends", "tie_between"),
+    "mechanisms": ("MECHANISMS",),
     "operations": ("PYTORCH", "TRANSFORMERS", "RefusedError", "Survival", "survival"),
     "round_trip": ("CONTENTS", "Loaded", "loading"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CODES",
     "CONTENTS",
+    "MECHANISMS",
     "PYTORCH",
+    "THREATS",
     "TRANSFORMERS",
+    "Finding",
     "Fingerprint",
     "HeaderError",
     "InspectError",
+    "Inspection",
     "Loaded",
     "NoEndsError",
     "RefusedError",
+    "Route",
     "Survival",
+    "Threat",
     "Tie",
     "counted",
     "ends",
     "fingerprint",
+    "inspect",
     "loading",
     "survival",
     "tie_between",

@@ -66,12 +66,17 @@ def ends(model: nn.Module) -> tuple[Tensor, Tensor]:
     Raises:
         NoEndsError: the model lacks either method, or either returns nothing with a weight.
     """
-    return table_of(model), _weight(model, "get_output_embeddings")
+    return table_of(model), head_of(model)
 
 
 def table_of(model: nn.Module) -> Tensor:
     """The weight ``(V, d)`` of a model's input table; see ``ends``."""
     return _weight(model, "get_input_embeddings")
+
+
+def head_of(model: nn.Module) -> Tensor:
+    """The weight ``(V, d)`` of a model's output head; see ``ends``."""
+    return _weight(model, "get_output_embeddings")
 
 
 def counted(model: nn.Module) -> int:

@@ -1,0 +1,64 @@
+"""What transformers' config classes make of a flag: measured, so that the stored list can be checked.
+
+`python -m tests.wtlib.tying.class_flags` measures the installed version again and writes the list.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import transformers
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+
+import wtlib
+from wtlib.specimens.quiet import quiet
+
+PATH = Path(wtlib.__file__).parent / "data" / "class_flags.json"
+
+
+def measure() -> dict[str, Any]:
+    """Construct each config class with the flag absent, true, false, and true in its text config."""
+    tied, untied, forced, inherits = [], [], [], []
+    with quiet():
+        for model_type in sorted(CONFIG_MAPPING.keys()):
+            try:
+                make = CONFIG_MAPPING[model_type]
+                default = make()
+                flag = _flag(default)
+                kept = [_flag(make(tie_word_embeddings=value)) for value in (True, False)]
+            except Exception:  # a class that cannot be built without arguments
+                continue
+            if not isinstance(flag, bool):
+                continue
+            (tied if flag else untied).append(model_type)
+            if kept == [flag, flag]:
+                forced.append(model_type)
+            elif _nested(make, default, not flag) is not flag:
+                inherits.append(model_type)
+    return {
+        "source": f"transformers {transformers.__version__}",
+        "tied": tied,
+        "untied": untied,
+        "forced": forced,
+        "inherits": inherits,
+    }
+
+
+def _flag(config: Any) -> Any:
+    return getattr(config, "tie_word_embeddings", None)
+
+
+def _nested(make: Any, default: Any, value: bool) -> Any:
+    if "text_config" not in getattr(make, "sub_configs", {}):
+        return _flag(default)
+    text = default.text_config.to_dict() | {"tie_word_embeddings": value}
+    try:
+        return _flag(make(text_config=text))
+    except Exception:
+        return _flag(default)
+
+
+if __name__ == "__main__":
+    PATH.write_text(json.dumps(measure(), indent=1) + "\n")
