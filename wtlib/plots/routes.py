@@ -198,6 +198,7 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
     drawing, (spread, means) = canvas(7.4, 3.9, 1, 2, width_ratios=(3, 2))
     pooled = np.concatenate([passage.cosines.numpy() for passage in passages])
     null_sd = passages[0].isotropic_sd
+    below = sum(passage.mean < 0 for passage in passages)
     edge = math.ceil(10 * float(np.abs(pooled).max())) / 10
     spread.hist(pooled, bins=40, range=(-edge, edge), density=True, color=palette.BODY)
     grid = np.linspace(-edge, edge, 400)
@@ -230,10 +231,9 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
         drawing=drawing,
         alt=(
             f"Left, a histogram of {pooled.size} cosines around zero, wider (standard deviation "
-            f"{pooled.std(ddof=1):.2f}) than the bell of random directions ({null_sd:.2f}). Right, "
-            f"the mean cosine of each of {len(passages)} passages, some left and some right of "
-            "zero; the error bars from the measured spread are longer than those of random "
-            "directions."
+            f"{pooled.std(ddof=1):.3f}) than the bell of random directions ({null_sd:.3f}). "
+            f"Right, the mean cosine of each of {len(passages)} passages, {below} of them below "
+            "zero, with two error bars: one from the measured spread, one for random directions."
         ),
         caption="Do the two routes pull a row the same way?",
         data=table(
@@ -245,7 +245,7 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
                     f"{passage.sd:.3f}",
                     f"{passage.standard_error:.3f}",
                     f"{passage.isotropic_standard_error:.3f}",
-                    f"{100 * passage.negative_share:.1f}%",
+                    int((passage.cosines < 0).sum()),
                 ]
                 for number, passage in enumerate(passages, start=1)
             ],
