@@ -85,34 +85,42 @@ class Run:
         """Read the training part once, then measure, and keep the weights if they are the best.
 
         Raises:
-            DivergedError: at the first step whose loss or gradient is not finite.
+            DivergedError: as `train_once`, or if the validation loss is not finite.
         """
         start = time.perf_counter()
+        train_loss, rate = self.train_once()
+        valid_loss = evaluate(self.model, self.corpus.valid, self.config.context)
+        last_step = (len(self.curve) + 1) * self.steps_per_epoch - 1
+        self._refuse_divergence(last_step, {"validation loss": valid_loss})
+        self.curve.append(Epoch(train_loss, valid_loss, rate))
+        if valid_loss < self.best_loss:
+            self.best_loss = valid_loss
+            copy_weights(dict(self.model.named_parameters()), self.best)
+        self.seconds += time.perf_counter() - start
+
+    def train_once(self) -> tuple[float, float]:
+        """Read the training part once; return the mean loss meanwhile and the last rate.
+
+        Raises:
+            DivergedError: at the first step whose loss or gradient is not finite.
+        """
         self.model.train()
         state = self.model.start(self.config.batch_size)
-        total = 0.0
-        rate = 0.0
+        total = rate = 0.0
         first_step = len(self.curve) * self.steps_per_epoch
         for step, (input_ids, labels) in enumerate(self._batches(), first_step):
             rate = self._learning_rate(step)
             for group in self.optimizer.param_groups:
                 group["lr"] = rate
+            self.optimizer.zero_grad()
             logits, state = self.model(input_ids, state)
             loss = cross_entropy(logits, labels)
             (loss + self.model.head.penalty()).backward()
             norm = nn.utils.clip_grad_norm_(self.model.parameters(), self.config.clip_norm)
-            value = loss.item()
-            self._refuse_divergence(step, {"loss": value, "gradient norm": norm.item()})
+            self._refuse_divergence(step, {"loss": loss.item(), "gradient norm": norm.item()})
             self.optimizer.step()
-            self.optimizer.zero_grad()
-            total += value
-        valid_loss = evaluate(self.model, self.corpus.valid, self.config.context)
-        self._refuse_divergence(step, {"validation loss": valid_loss})
-        self.curve.append(Epoch(total / self.steps_per_epoch, valid_loss, rate))
-        if valid_loss < self.best_loss:
-            self.best_loss = valid_loss
-            copy_weights(dict(self.model.named_parameters()), self.best)
-        self.seconds += time.perf_counter() - start
+            total += loss.item()
+        return total / self.steps_per_epoch, rate
 
     def result(self, diverged: Divergence | None) -> Fit:
         """Return what came out: the losses of the best epoch's weights, unless it diverged."""

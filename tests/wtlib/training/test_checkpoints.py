@@ -63,7 +63,9 @@ def test_a_killed_run_goes_on_to_the_same_numbers(name: str, tmp_path: Path) -> 
         assert len(json.loads(file.metadata()["run"])["curve"]) == KILLED_AFTER
 
     epochs: list[int] = []
-    resumed = fit(*RUNS[name], a_corpus(), 0, checkpoint=path, observe=lambda n, _: epochs.append(n))
+    resumed = fit(
+        *RUNS[name], a_corpus(), 0, checkpoint=path, observe=lambda n, _: epochs.append(n)
+    )
     whole = fit(*RUNS[name], a_corpus(), 0)
     assert epochs[0] == KILLED_AFTER + 1
     assert resumed.curve == whole.curve

@@ -74,9 +74,7 @@ def test_patience_counts_stalls_and_lowers_the_rate(toy: Corpus) -> None:
 def test_schedules(toy: Corpus) -> None:
     steps = (len(toy.train) - 20) // 400
     cosine = fit(LSTM, replace(FIT, schedule="cosine", patience=None), toy, seed=0).curve
-    expected = [
-        0.01 * (1 + math.cos(math.pi * (i * steps - 1) / (3 * steps))) for i in range(1, 4)
-    ]
+    expected = [0.01 * (1 + math.cos(math.pi * (i * steps - 1) / (3 * steps))) for i in range(1, 4)]
     assert [epoch.learning_rate for epoch in cosine] == pytest.approx(expected)
     warm = replace(FIT, schedule="constant", warmup_steps=4 * steps, max_epochs=2)
     assert [epoch.learning_rate for epoch in fit(LSTM, warm, toy, seed=0).curve] == pytest.approx(

@@ -43,7 +43,14 @@ def test_the_lstm_has_the_published_number_of_parameters(
         GPT,
         *(
             replace(GPT, n_layers=4, sharing=sharing)
-            for sharing in ("all", "groups-2", "cycle-2", "attention-only", "mlp-only", "ends-apart")
+            for sharing in (
+                "all",
+                "groups-2",
+                "cycle-2",
+                "attention-only",
+                "mlp-only",
+                "ends-apart",
+            )
         ),
     ],
 )
@@ -58,13 +65,17 @@ def test_closed_form_and_unique_parameters_agree(
 
 def test_the_lstm_computes_what_pytorch_s_does() -> None:
     model = Lstm(replace(LSTM, tie_word_embeddings=False), seed=0).eval()
-    reference = nn.LSTM(LSTM.d_model, LSTM.d_model, LSTM.n_layers, batch_first=True)
+    reference: Any = nn.LSTM(LSTM.d_model, LSTM.d_model, LSTM.n_layers, batch_first=True)
     with torch.no_grad():
-        for i, layer in enumerate(model.layers):
-            layer.bias.normal_()
-            for name in ("weight_ih", "weight_hh"):
-                getattr(reference, f"{name}_l{i}").copy_(getattr(layer, name))
-            getattr(reference, f"bias_ih_l{i}").copy_(layer.bias)
+        for i in range(LSTM.n_layers):
+            model.get_parameter(f"layers.{i}.bias").normal_()
+            for theirs, ours in (
+                ("weight_ih", "weight_ih"),
+                ("weight_hh", "weight_hh"),
+                ("bias_ih", "bias"),
+            ):
+                source = model.get_parameter(f"layers.{i}.{ours}")
+                getattr(reference, f"{theirs}_l{i}").copy_(source)
             getattr(reference, f"bias_hh_l{i}").zero_()
     input_ids = ids(3, 14)
     hidden, _ = reference(model.wte(input_ids))
@@ -77,7 +88,7 @@ def test_the_lstm_computes_what_pytorch_s_does() -> None:
 def test_the_gpt_computes_what_transformers_gpt2_does() -> None:
     config = replace(GPT, n_layers=3, sharing="groups-3", tie_word_embeddings=False)
     model = Gpt(config, seed=0).eval()
-    reference = GPT2LMHeadModel(
+    reference: Any = GPT2LMHeadModel(
         GPT2Config(
             vocab_size=config.vocab_size,
             n_embd=config.d_model,
@@ -90,8 +101,9 @@ def test_the_gpt_computes_what_transformers_gpt2_does() -> None:
             tie_word_embeddings=False,
         )
     ).eval()
-    attention, mlp = model.attentions[0], model.mlps[0]
-    pairs = [
+    attention: Any = model.attentions[0]
+    mlp: Any = model.mlps[0]
+    pairs: list[tuple[Any, Any]] = [
         (reference.transformer.wte, model.wte),
         (reference.transformer.wpe, model.wpe),
         (reference.transformer.ln_f, model.norm),
@@ -145,8 +157,13 @@ def test_a_shared_block_s_gradient_is_the_sum_over_its_uses() -> None:
         logits, _ = model(ids(2, 20))
         logits.square().mean().backward()
     for i in range(2):
-        total = apart.mlps[i].up.weight.grad + apart.mlps[i + 2].up.weight.grad
-        torch.testing.assert_close(shared.mlps[i].up.weight.grad, total)
+        one, other, both = (
+            model.get_parameter(f"mlps.{layer}.up.weight").grad
+            for model, layer in ((apart, i), (apart, i + 2), (shared, i))
+        )
+        assert one is not None
+        assert other is not None
+        torch.testing.assert_close(both, one + other)
 
 
 @pytest.mark.parametrize("config", [LSTM, GPT])
