@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from wtlib.tying.cases import CASES, Case
     from wtlib.tying.checkpoint import HeaderError, InspectError
     from wtlib.tying.consequences import THREATS, Route, Threat
     from wtlib.tying.findings import CODES, Finding
@@ -13,10 +14,12 @@ if TYPE_CHECKING:
     from wtlib.tying.mechanisms import MECHANISMS
     from wtlib.tying.operations import PYTORCH, TRANSFORMERS, RefusedError, Survival, survival
     from wtlib.tying.round_trip import CONTENTS, Loaded, loading
+    from wtlib.tying.tools import Compared, comparison
 
 # Files are inspected without torch, so each name loads its module when it is first asked for.
 # No module may have the name of a thing it defines: once loaded, it would stand in its place.
 _HOMES = {
+    "cases": ("CASES", "Case"),
     "checkpoint": ("HeaderError", "InspectError"),
     "consequences": ("THREATS", "Route", "Threat"),
     "findings": ("CODES", "Finding"),
@@ -26,16 +29,20 @@ _HOMES = {
     "mechanisms": ("MECHANISMS",),
     "operations": ("PYTORCH", "TRANSFORMERS", "RefusedError", "Survival", "survival"),
     "round_trip": ("CONTENTS", "Loaded", "loading"),
+    "tools": ("Compared", "comparison"),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "CASES",
     "CODES",
     "CONTENTS",
     "MECHANISMS",
     "PYTORCH",
     "THREATS",
     "TRANSFORMERS",
+    "Case",
+    "Compared",
     "Finding",
     "Fingerprint",
     "HeaderError",
@@ -48,6 +55,7 @@ __all__ = [
     "Survival",
     "Threat",
     "Tie",
+    "comparison",
     "counted",
     "ends",
     "fingerprint",
