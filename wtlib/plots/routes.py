@@ -112,6 +112,7 @@ def journey(
             for block in down
         ]
     axes.set(yscale="log", ylabel="norm of the gradient", xlabel="way from the top to the table")
+    axes.yaxis.set_major_formatter(_plain)
     axes.set_xticks([0, 0.5, 1], ["leaving the\nlast block", "half-way", "in the\ntable"])
     axes.grid(visible=True, axis="y")
     axes.legend()
@@ -156,7 +157,7 @@ def ratio_in_training(
     axes.set(xscale="log", yscale="log", xlabel="step", ylabel="short norm over long norm")
     _plain_ticks(axes)
     axes.grid(visible=True, alpha=0.2)
-    axes.legend()
+    drawing.legend(loc="outside lower center", ncols=2)
     ends = "; ".join(
         f"{name}: from {series[min(series)]:.1f} to a peak of {max(series.values()):.1f}, "
         f"then {series[max(series)]:.1f}"
@@ -185,7 +186,11 @@ def _ratio(value: float | None) -> str | None:
 
 def _plain_ticks(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(lambda value, _: f"{value:g}")
+        axis.set_major_formatter(_plain)
+
+
+def _plain(value: float, _: float) -> str:
+    return f"{value:g}"
 
 
 @styled
