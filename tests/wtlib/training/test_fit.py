@@ -1,5 +1,6 @@
 """Fits: the same numbers twice, the best epoch's weights, ends of every kind."""
 
+import io
 import json
 import math
 import re
@@ -167,11 +168,24 @@ def test_memory_is_flat_over_epochs(toy: Corpus) -> None:
     assert max(memory[8:]) - max(memory[2:7]) < 4 * 2**20
 
 
-def test_no_bar_is_drawn_where_no_terminal_is(
-    toy: Corpus, capsys: pytest.CaptureFixture[str]
+def test_a_bar_is_drawn_on_a_terminal_only_and_only_when_asked_for(
+    toy: Corpus, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fit(LSTM, replace(FIT, max_epochs=1), toy, seed=0, progress=True)
-    assert capsys.readouterr() == ("", "")
+    class Stream(io.StringIO):
+        def __init__(self, terminal: bool) -> None:
+            super().__init__()
+            self.terminal = terminal
+
+        def isatty(self) -> bool:
+            return self.terminal
+
+    drawn = []
+    for terminal, progress in ((True, True), (False, True), (True, False)):
+        stream = Stream(terminal)
+        monkeypatch.setattr("sys.stderr", stream)
+        fit(LSTM, replace(FIT, max_epochs=1), toy, seed=0, progress=progress)
+        drawn.append("epoch" in stream.getvalue())
+    assert drawn == [True, False, False]
 
 
 @pytest.mark.parametrize(
