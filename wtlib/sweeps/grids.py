@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from wtlib.errors import WtlibError
@@ -44,16 +44,16 @@ def grid(
 
 def _regularization_lstm() -> Sweep:
     base = RunConfig(
-        LstmConfig(vocab_size=500, d_model=64),
+        LstmConfig(vocab_size=400, d_model=48, init_std=0.1),
         FitConfig(learning_rate=1e-2, batch_size=10, context=20, max_epochs=80),
-        CorpusConfig(vocab_size=500, train_tokens=20_000),
+        CorpusConfig(vocab_size=400, train_tokens=10_000),
     )
     return grid(
         "regularization-lstm",
         base,
         seeds=range(5),
         axes={
-            "vocab_size": (500, 2_000),
+            "vocab_size": (400, 1_200),
             "projection_regularization": (0.0, 1e-3),
             "dropout": (0.0, 0.2, 0.5),
             "tie_word_embeddings": (True, False),
@@ -63,9 +63,9 @@ def _regularization_lstm() -> Sweep:
 
 def _regularization_gpt() -> Sweep:
     base = RunConfig(
-        GptConfig(vocab_size=1_000, d_model=64, n_layers=2, context=32),
-        FitConfig(learning_rate=4e-3, batch_size=10, context=32, max_epochs=60),
-        CorpusConfig(vocab_size=1_000, train_tokens=20_000),
+        GptConfig(vocab_size=500, d_model=48, context=20, init_std=0.02),
+        FitConfig(learning_rate=4e-3, batch_size=10, context=20, max_epochs=60, warmup_steps=50),
+        CorpusConfig(vocab_size=500, train_tokens=15_000),
     )
     return grid(
         "regularization-gpt",
@@ -75,20 +75,23 @@ def _regularization_gpt() -> Sweep:
     )
 
 
+_EQUAL_STEPS = FitConfig(
+    learning_rate=2e-3,
+    batch_size=10,
+    context=20,
+    max_epochs=5,
+    patience=None,
+    schedule="cosine",
+    warmup_steps=50,
+)
+
+
 def _initialization() -> Sweep:
     d_model = 128
     base = RunConfig(
-        GptConfig(vocab_size=1_000, d_model=d_model, n_layers=2, context=32),
-        FitConfig(
-            learning_rate=2e-3,
-            batch_size=10,
-            context=32,
-            max_epochs=4,
-            patience=None,
-            schedule="cosine",
-            warmup_steps=20,
-        ),
-        CorpusConfig(vocab_size=1_000, train_tokens=20_000),
+        GptConfig(vocab_size=500, d_model=d_model, context=20),
+        _EQUAL_STEPS,
+        CorpusConfig(vocab_size=500, train_tokens=15_000),
     )
     return grid(
         "initialization",
@@ -103,34 +106,24 @@ def _initialization() -> Sweep:
 
 def _cross_layer() -> Sweep:
     base = RunConfig(
-        GptConfig(vocab_size=1_000, d_model=64, context=32),
-        FitConfig(
-            learning_rate=2e-3,
-            batch_size=10,
-            context=32,
-            max_epochs=6,
-            patience=None,
-            schedule="cosine",
-            warmup_steps=20,
-        ),
-        CorpusConfig(vocab_size=1_000, train_tokens=30_000),
+        GptConfig(vocab_size=500, d_model=48, context=20, init_std=0.02),
+        replace(_EQUAL_STEPS, max_epochs=8),
+        CorpusConfig(vocab_size=500, train_tokens=15_000),
+    )
+    schemes = (
+        "none",
+        "all",
+        "groups-2",
+        "cycle-2",
+        "reverse-cycle-2",
+        "attention-only",
+        "mlp-only",
     )
     return grid(
         "cross-layer",
         base,
         seeds=range(3),
-        axes={
-            "sharing": (
-                "none",
-                "all",
-                "groups-2",
-                "cycle-2",
-                "reverse-cycle-2",
-                "attention-only",
-                "mlp-only",
-            ),
-            "n_layers": (2, 4, 8, 12),
-        },
+        axes={"sharing": schemes, "n_layers": (2, 4, 8, 12)},
     )
 
 

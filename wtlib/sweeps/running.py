@@ -66,13 +66,15 @@ def run(
         recorded = {record.run for record in file.read() if not record.stale}
         todo = [run for run in sweep.runs if run not in recorded]
         already = len(sweep.runs) - len(todo)
+        # Once and now: what runs is the code of now, whatever happens to the files meanwhile.
+        codes = {run.config.kind: code_hash(run.config.kind) for run in todo}
         start = time.monotonic()
         finished = _on_cluster(sweep, todo, scheduler) if scheduler else _here(sweep, todo, jobs)
         for count, record in enumerate(finished, 1):
-            if record.stale:
+            if record.code != codes[record.config.kind]:
                 raise WtlibError(
                     f"a worker has other code (hash {record.code}) than this process "
-                    f"({code_hash(record.config.kind)}); give all the same version of the book"
+                    f"({codes[record.config.kind]}); give all the same version of the book"
                 )
             file.append(record)
             if report is not None:
@@ -83,6 +85,7 @@ def run(
 
 def execute(sweep_name: str, run: Run) -> Record:
     """Run one cell with one seed, on one thread, and return its record."""
+    code = code_hash(run.config.kind)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -104,7 +107,7 @@ def execute(sweep_name: str, run: Run) -> Record:
             **{package: version(package) for package in ("wtlib", "torch", "numpy")},
         },
         machine=machine(),
-        code=code_hash(run.config.kind),
+        code=code,
     )
 
 

@@ -18,6 +18,8 @@ SOURCES = {
     "gpt": (*_COMMON, "training/gpt.py", "sharing.py"),
 }
 """The modules behind each kind of model's numbers; checkpoints and progress bars change none."""
+CHECKS = frozenset({"__post_init__", "at_least"})
+"""Functions in them that refuse settings, and do nothing else."""
 
 
 @cache
@@ -25,8 +27,9 @@ def code_hash(kind: str) -> str:
     """Return the first 16 hexadecimal digits of the sha256 of a kind's sources.
 
     What is hashed is the parsed source without what cannot change a number: layout, comments,
-    docstrings, annotations, and the exceptions that are raised. So a record outlives a better
-    word, and nothing else. The text that a run reads is part of it by the pinned hash of its file.
+    docstrings, annotations, and the refusal of bad settings. So a record outlives a better word
+    and a stricter check, and nothing else. The text that a run reads is part of it by the pinned
+    hash of its file.
     """
     digest = hashlib.sha256()
     for name in SOURCES[kind]:
@@ -45,12 +48,10 @@ def essence(source: str) -> str:
 
 def _plain(node: object) -> object:
     if isinstance(node, list):
-        return [_plain(item) for item in node if not _is_bare_text(item)]
+        return [_plain(item) for item in node if not (_is_bare_text(item) or _is_check(item))]
     if not isinstance(node, ast.AST):
         return node
     name = type(node).__name__
-    if isinstance(node, ast.Raise):
-        return name
     left_out = {"annotation", "returns", "kind", "type_comment", "ctx"}
     fields = {key: value for key, value in ast.iter_fields(node) if key not in left_out}
     kept = {key: _plain(value) for key, value in fields.items() if value not in (None, [])}
@@ -64,3 +65,11 @@ def _is_bare_text(node: object) -> bool:
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
     )
+
+
+def _is_check(node: object) -> bool:
+    if isinstance(node, ast.FunctionDef):
+        return node.name in CHECKS
+    if isinstance(node, ast.If):
+        return not node.orelse and all(isinstance(step, ast.Raise) for step in node.body)
+    return isinstance(node, ast.Raise)
