@@ -6,6 +6,7 @@
 
 from wtlib.advice.branches import BRANCHES, LARGE_SAVING, PURPOSES, SMALL_SAVING, Branch, Word
 from wtlib.advice.deciding import Advice, Neighbours, Reason, advise
+from wtlib.advice.report import report
 
 __all__ = [
     "BRANCHES",
@@ -18,4 +19,5 @@ __all__ = [
     "Reason",
     "Word",
     "advise",
+    "report",
 ]

@@ -5,11 +5,6 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import json
-import textwrap
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from wtlib.advice import Advice
 
 NAME = "advise"
 HELP = "recommend to tie or not, for a model of your sizes, data and purpose"
@@ -37,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the advice as text or as JSON."""
-    from wtlib.advice import advise
+    from wtlib.advice import advise, report
 
     advice = advise(
         args.vocab_size, args.d_model, args.layers, tokens=args.tokens, purpose=args.purpose
@@ -45,36 +40,5 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(dataclasses.asdict(advice), ensure_ascii=False, indent=2))
     else:
-        print(text(advice))
+        print(report(advice))
     return 0
-
-
-def text(advice: Advice) -> str:
-    """Return the advice as paragraphs for a terminal."""
-    near = advice.neighbours
-    parts = [
-        f"{advice.recommendation.upper()}  (decided by: {advice.decided_by})",
-        f"{advice.if_tied:,} parameters tied, {advice.if_untied:,} untied; one matrix is "
-        f"{advice.vocabulary_matrix:,}, a saving of {advice.saving:.1%}.",
-    ]
-    for reason in advice.reasons:
-        branch = reason.branch
-        ledger = f"\nledger: {', '.join(branch.claims)}" if branch.claims else ""
-        parts.append(
-            f"{branch.word}: {reason.numbers} ({branch.evidence})\n{_wrap(branch.because)}{ledger}"
-        )
-    parts.append(
-        f"In the census, {near.tied} of {near.models} causal models with a saving of "
-        f"{near.low:.1%} to {near.high:.1%} are tied."
-    )
-    parts.append("Uncertain:\n" + "\n".join(_item(note) for note in advice.uncertain))
-    parts.append("If you follow it:\n" + "\n".join(_item(step) for step in advice.next_steps))
-    return "\n\n".join(parts)
-
-
-def _wrap(paragraph: str) -> str:
-    return textwrap.fill(paragraph, 88, initial_indent="  ", subsequent_indent="  ")
-
-
-def _item(paragraph: str) -> str:
-    return textwrap.fill(paragraph, 88, initial_indent="- ", subsequent_indent="  ")
