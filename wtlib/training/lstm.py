@@ -14,7 +14,11 @@ class LstmConfig(ModelSettings):
     """The settings of an `Lstm`.
 
     `dropout` acts on the input vectors, between layers and on the output, not from step to step.
+    With vectors much shorter than the default `init_std` gives, a small LSTM spends its first
+    epochs on word frequencies alone.
     """
+
+    init_std: float = 0.3
 
     @property
     def n_parameters(self) -> int:

@@ -29,7 +29,7 @@ class ModelSettings:
     tie_word_embeddings: bool = True
     dropout: float = 0.0
     projection_regularization: float = 0.0
-    init_std: float = 0.1
+    init_std: float = 0.02
 
     def __post_init__(self) -> None:
         """Refuse settings that make no model, naming the first that does not."""

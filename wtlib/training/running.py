@@ -62,9 +62,10 @@ class Run:
 
     @property
     def stalls(self) -> int:
-        """Epochs so far that brought no new minimum of the validation loss."""
+        """Epochs so far that lowered the least validation loss too little, or not at all."""
         losses = [math.inf, *(epoch.valid_loss for epoch in self.curve)]
-        return sum(losses[i] >= min(losses[:i]) for i in range(1, len(losses)))
+        least = self.config.min_improvement
+        return sum(min(losses[:i]) - losses[i] < least for i in range(1, len(losses)))
 
     @property
     def finished(self) -> bool:

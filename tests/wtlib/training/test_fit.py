@@ -62,13 +62,13 @@ def test_the_best_epoch_s_weights_are_measured(toy: Corpus) -> None:
 
 
 def test_patience_counts_stalls_and_lowers_the_rate(toy: Corpus) -> None:
-    config = replace(FIT, learning_rate=0.5, max_epochs=50, patience=2)
+    config = replace(FIT, max_epochs=50, patience=2, min_improvement=0.05)
     found = fit(LSTM, config, toy, seed=0)
     losses = [epoch.valid_loss for epoch in found.curve]
-    stalled = [i > 0 and loss >= min(losses[:i]) for i, loss in enumerate(losses)]
+    stalled = [i > 0 and loss > min(losses[:i]) - 0.05 for i, loss in enumerate(losses)]
     assert sum(stalled) == 2
     assert stalled[-1]
-    expected = [0.5 * 0.25 ** sum(stalled[:i]) for i in range(len(losses))]
+    expected = [0.02 * 0.25 ** sum(stalled[:i]) for i in range(len(losses))]
     assert [epoch.learning_rate for epoch in found.curve] == pytest.approx(expected)
 
 
