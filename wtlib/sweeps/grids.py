@@ -44,7 +44,7 @@ def grid(
 
 def _regularization_lstm() -> Sweep:
     base = RunConfig(
-        LstmConfig(vocab_size=400, d_model=48, init_std=0.1),
+        LstmConfig(vocab_size=400, d_model=48, init_std=0.3),
         FitConfig(learning_rate=1e-2, batch_size=10, context=20, max_epochs=80),
         CorpusConfig(vocab_size=400, train_tokens=10_000),
     )

@@ -27,9 +27,9 @@ def code_hash(kind: str) -> str:
     """Return the first 16 hexadecimal digits of the sha256 of a kind's sources.
 
     What is hashed is the parsed source without what cannot change a number: layout, comments,
-    docstrings, annotations, and the refusal of bad settings. So a record outlives a better word
-    and a stricter check, and nothing else. The text that a run reads is part of it by the pinned
-    hash of its file.
+    docstrings, annotations, the refusal of bad settings, and the defaults of settings, which a
+    record writes out. So a record outlives a better word, a stricter check and another default,
+    and nothing else. The text that a run reads is part of it by the pinned hash of its file.
     """
     digest = hashlib.sha256()
     for name in SOURCES[kind]:
@@ -48,28 +48,25 @@ def essence(source: str) -> str:
 
 def _plain(node: object) -> object:
     if isinstance(node, list):
-        return [_plain(item) for item in node if not (_is_bare_text(item) or _is_check(item))]
+        return [_plain(item) for item in node if not _changes_no_number(item)]
     if not isinstance(node, ast.AST):
         return node
     name = type(node).__name__
     left_out = {"annotation", "returns", "kind", "type_comment", "ctx"}
+    if isinstance(node, ast.ClassDef):
+        node.body = [item for item in node.body if not isinstance(item, ast.AnnAssign)]
     fields = {key: value for key, value in ast.iter_fields(node) if key not in left_out}
     kept = {key: _plain(value) for key, value in fields.items() if value not in (None, [])}
     # A value that is None, as against no value, is a constant's.
     return (name, *(kept.items() if kept else [("value", None)]))
 
 
-def _is_bare_text(node: object) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
-def _is_check(node: object) -> bool:
-    if isinstance(node, ast.FunctionDef):
-        return node.name in CHECKS
-    if isinstance(node, ast.If):
-        return not node.orelse and all(isinstance(step, ast.Raise) for step in node.body)
-    return isinstance(node, ast.Raise)
+def _changes_no_number(node: object) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant(value=str())):  # a docstring
+            return True
+        case ast.FunctionDef(name=name):
+            return name in CHECKS
+        case ast.If(body=[ast.Raise()], orelse=[]):
+            return True
+    return False

@@ -11,6 +11,19 @@ def half(x: float) -> float:
         raise ValueError("negative")
     y = [None, 2]  # two
     return x / y[1]
+
+@dataclass
+class Settings:
+    """How."""
+
+    rate: float = 0.1
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "rate")
+
+    @property
+    def double(self) -> float:
+        return 2 * self.rate
 '''
 
 
@@ -23,6 +36,8 @@ def half(x: float) -> float:
         ('"negative"', '"below zero"'),
         ("x < 0", "x <= 0"),
         ("x / y[1]", "(x /\n            y[1])"),
+        ("rate: float = 0.1", "rate: float = 0.2\n    least: int = 0"),
+        ('at_least(self, 0, "rate")', 'at_least(self, 1, "rate")'),
     ],
 )
 def test_what_changes_no_number_changes_no_hash(old: str, new: str) -> None:
@@ -32,7 +47,10 @@ def test_what_changes_no_number_changes_no_hash(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new"),
-    [("2]", "3]"), ("/", "*"), ("None", "0"), ("[None, 2]", "(None, 2)"), ("y[1]", "y[0]")],
+    [
+        *(("2]", "3]"), ("/", "*"), ("[None", "[0"), ("[None, 2]", "(None, 2)"), ("y[1]", "y[0]")),
+        *(("2 * self", "3 * self"), ("@property", "@cached_property")),
+    ],
 )
 def test_what_may_change_a_number_changes_the_hash(old: str, new: str) -> None:
     assert essence(SOURCE.replace(old, new)) != essence(SOURCE)
