@@ -11,16 +11,16 @@ from wtlib.display import Align, table
 
 _COLUMNS: tuple[tuple[str, Align], ...] = (
     ("model", "left"),
+    ("weights", "left"),
+    ("flag says", "left"),
+    ("parameters", "right"),
+    ("saving", "right"),
     ("family", "left"),
     ("year", "right"),
     ("kind", "left"),
     ("V", "right"),
     ("d", "right"),
     ("L", "right"),
-    ("weights", "left"),
-    ("flag says", "left"),
-    ("parameters", "right"),
-    ("saving", "right"),
 )
 
 
@@ -89,25 +89,24 @@ def page(models: Sequence[CensusModel], caption: str = "") -> CensusPage:
 def _cells(model: CensusModel) -> tuple[str | int, ...]:
     return (
         model.id,
+        tie_word(model),
+        flag_word(model),
+        model.total_params,
+        f"{saving(model):.2%}",
         model.family,
         str(model.year),
         model.kind,
         model.vocab_size,
         model.hidden_size,
         model.layers,
-        tie_word(model),
-        flag_word(model),
-        model.total_params,
-        f"{saving(model):.2%}",
     )
 
 
 def _row(model: CensusModel) -> str:
     escape = html.escape
-    keys: tuple[str | int | float, ...] = (*_cells(model)[:-1], saving(model))
     cells = "".join(
-        f'<td class="wt-{align}" data-sort="{escape(str(key), quote=True)}">{_shown(cell)}</td>'
-        for cell, key, (_, align) in zip(_cells(model), keys, _COLUMNS, strict=True)
+        f'<td class="wt-{align}" data-sort="{escape(_key(cell), quote=True)}">{_shown(cell)}</td>'
+        for cell, (_, align) in zip(_cells(model), _COLUMNS, strict=True)
     )
     search = " ".join((model.id, model.family, model.model_type, model.kind, str(model.year)))
     tie = "tied" if model.tie_word_embeddings else "untied"
@@ -116,6 +115,11 @@ def _row(model: CensusModel) -> str:
         f'data-kind="{model.kind}" data-search="{escape(search.lower(), quote=True)}">'
         f'{cells}<td class="wt-left">{_sources(model)}</td></tr>'
     )
+
+
+def _key(cell: str | int) -> str:
+    """What the cell is sorted by: a number as a bare number."""
+    return str(cell).removesuffix("%")
 
 
 def _shown(cell: str | int) -> str:
