@@ -14,6 +14,7 @@ from wtlib.plots.figure import Figure, canvas, styled
 # Runs are told apart by line and mark as well as by colour.
 _LINES = ("-", "--", "-.", ":")
 _MARKS = ("o", "s", "^", "D")
+_PLAIN = "{x:g}"  # ticks of a logarithmic axis as plain numbers
 
 
 @styled
@@ -112,7 +113,7 @@ def journey(
             for block in down
         ]
     axes.set(yscale="log", ylabel="norm of the gradient", xlabel="way from the top to the table")
-    axes.yaxis.set_major_formatter(_plain)
+    axes.yaxis.set_major_formatter(_PLAIN)
     axes.set_xticks([0, 0.5, 1], ["leaving the\nlast block", "half-way", "in the\ntable"])
     axes.grid(visible=True, axis="y")
     axes.legend()
@@ -186,11 +187,7 @@ def _ratio(value: float | None) -> str | None:
 
 def _plain_ticks(axes: Axes) -> None:
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(_plain)
-
-
-def _plain(value: float, _: float) -> str:
-    return f"{value:g}"
+        axis.set_major_formatter(_PLAIN)
 
 
 @styled
@@ -200,7 +197,7 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
     Args:
         passages: one measurement for each passage of text.
     """
-    drawing, (spread, means) = canvas(7.4, 3.9, 1, 2, width_ratios=(3, 2))
+    drawing, (spread, means) = canvas(7.4, 3.0 + 0.1 * len(passages), 1, 2, width_ratios=(3, 2))
     pooled = np.concatenate([passage.cosines.numpy() for passage in passages])
     null_sd = passages[0].isotropic_sd
     below = sum(passage.mean < 0 for passage in passages)
@@ -228,7 +225,7 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
             label=label,
         )
     means.axvline(0, color=palette.INK, linewidth=0.8)
-    means.set_yticks(places, [str(place + 1) for place in places])
+    means.set_yticks(places, [str(place + 1) for place in places], fontsize=8)
     means.invert_yaxis()
     means.set(title="mean of each passage", xlabel="mean cosine, ±1.96 errors", ylabel="passage")
     drawing.legend(*means.get_legend_handles_labels(), loc="outside lower right", ncols=2)
