@@ -45,7 +45,7 @@ def grid(
 def _regularization_lstm() -> Sweep:
     base = RunConfig(
         LstmConfig(vocab_size=400, d_model=48, init_std=0.3),
-        FitConfig(learning_rate=1e-2, batch_size=10, context=20, max_epochs=80),
+        FitConfig(learning_rate=1e-2, batch_size=10, context=35, max_epochs=80),
         CorpusConfig(vocab_size=400, train_tokens=10_000),
     )
     return grid(
@@ -79,7 +79,7 @@ _EQUAL_STEPS = FitConfig(
     learning_rate=2e-3,
     batch_size=10,
     context=20,
-    max_epochs=5,
+    max_epochs=6,
     patience=None,
     schedule="cosine",
     warmup_steps=50,
@@ -90,7 +90,7 @@ def _initialization() -> Sweep:
     d_model = 128
     base = RunConfig(
         GptConfig(vocab_size=500, d_model=d_model, context=20),
-        _EQUAL_STEPS,
+        replace(_EQUAL_STEPS, max_epochs=5),
         CorpusConfig(vocab_size=500, train_tokens=15_000),
     )
     return grid(
@@ -107,7 +107,7 @@ def _initialization() -> Sweep:
 def _cross_layer() -> Sweep:
     base = RunConfig(
         GptConfig(vocab_size=500, d_model=48, context=20, init_std=0.02),
-        replace(_EQUAL_STEPS, max_epochs=8),
+        _EQUAL_STEPS,
         CorpusConfig(vocab_size=500, train_tokens=15_000),
     )
     schemes = (
