@@ -2,6 +2,10 @@
 
 Both run the same operations on tensors of the same shapes. What differs is how much memory the
 weights take, and so how often they have to be fetched again.
+
+Seconds are the processor's, on one thread, and not the clock's: waiting for a processor that
+another program uses is no part of them, and would fall on the longer of two passes more often. What
+another program does to the cache is.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from wtlib.errors import WtlibError
 from wtlib.sweeps.records import RECORDS
 from wtlib.sweeps.source import essence
-from wtlib.training import Gpt, GptConfig, build
+from wtlib.training import GptConfig, build
 
 FILE = "latency.jsonl"
 WIDTHS = (64, 128, 256, 384, 512, 768, 1024)
@@ -73,7 +77,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds of a forward pass, unshared and shared, in pairs measured one after the other.
+    """Processor seconds of a forward pass, unshared and shared, in pairs measured in turn.
 
     `flops` are those that PyTorch counts in one pass, unshared and shared.
     """
@@ -105,7 +109,7 @@ class Latency:
 
 
 def measure(setting: Setting) -> Latency:
-    """Time both stacks in turn, on as many threads as PyTorch has; the order alternates.
+    """Time both stacks in turn, on one thread; the order alternates from pair to pair.
 
     Raises:
         WtlibError: if the sharing scheme does not fit the depth.
@@ -114,9 +118,14 @@ def measure(setting: Setting) -> Latency:
     input_ids = torch.zeros((setting.batch_size, 1), dtype=torch.int64)
     flops = [count_flops(model, input_ids) for model in models]
     seconds: tuple[list[float], list[float]] = ([], [])
-    for pair in range(setting.pairs):
-        for which in (0, 1) if pair % 2 else (1, 0):
-            seconds[which].append(_seconds(models[which], input_ids))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for pair in range(setting.pairs):
+            for which in (0, 1) if pair % 2 else (1, 0):
+                seconds[which].append(_seconds(models[which], input_ids))
+    finally:
+        torch.set_num_threads(threads)
     return Latency(setting, tuple(seconds[0]), tuple(seconds[1]), (flops[0], flops[1]))
 
 
@@ -129,13 +138,13 @@ def count_flops(model: torch.nn.Module, input_ids: torch.Tensor) -> int:
 
 
 @torch.no_grad()
-def _seconds(model: Gpt | Any, input_ids: torch.Tensor) -> float:
+def _seconds(model: torch.nn.Module, input_ids: torch.Tensor) -> float:
     model(input_ids)
     times = []
     for _ in range(PASSES):
-        start = time.perf_counter()
+        start = time.thread_time()
         model(input_ids)
-        times.append(time.perf_counter() - start)
+        times.append(time.thread_time() - start)
     return statistics.median(times)
 
 

@@ -19,13 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure every setting of the book again, a line each; what is read back is the last one."""
-    import torch
-
     from wtlib import latency
     from wtlib.recording import circumstances
     from wtlib.sweeps import RECORDS
 
-    torch.set_num_threads(1)
     for found in latency.record(latency.settings(), circumstances, args.records or RECORDS):
         low, high = found.quartiles
         print(

@@ -1,9 +1,9 @@
 """What measures a claim: one function per quantity, named ``module.function`` in the ledger.
 
 ``arithmetic`` works on printed numbers, ``counts`` on configs and the census, ``models`` on the
-observation of a model, ``optimizers`` on a toy, ``wild`` on the census as chapter 7 reads it. Each
-returns a number, yes or no, or a list of these; none prints, and nothing heavy is imported before
-a function that needs it runs.
+observation of a model, ``optimizers`` on a toy, ``wild`` on the census as chapter 7 reads it,
+``sharing`` on ALBERT's config and the records of chapter 5. Each returns a number, yes or no, or a
+list of these; none prints, and nothing heavy is imported before a function that needs it runs.
 """
 
 from collections.abc import Callable
@@ -11,11 +11,11 @@ from types import ModuleType
 from typing import Any
 
 from wtlib.errors import WtlibError
-from wtlib.measures import arithmetic, counts, models, optimizers, wild
+from wtlib.measures import arithmetic, counts, models, optimizers, sharing, wild
 
 _MODULES: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
-    for module in (arithmetic, counts, models, optimizers, wild)
+    for module in (arithmetic, counts, models, optimizers, sharing, wild)
 }
 
 
