@@ -211,7 +211,7 @@ CODES: Mapping[str, Code] = {
     "not-materialised": Code(
         "warning",
         "Parameters have no memory yet: what shares memory cannot be known.",
-        f"Load or materialise the model. {_RETIE}.",
+        "Load or materialise the model, tie again, and then inspect it.",
     ),
     "devices-differ": Code(
         "error",

@@ -56,6 +56,11 @@ def _against_flag(config: ConfigFacts | None, live: LiveFacts) -> Iterator[Findi
     if live.adapted and (flag or live.same_storage):
         yield finding("adapter-unties", f"{listed(live.adapted)} is trained in place of one end.")
         return
+    if flag and table.device != head.device:
+        yield finding(
+            "devices-differ",
+            f"{table.name} is on {table.device} and {head.name} on {head.device}.",
+        )
     if live.same_storage is None:
         return
     if live.same_storage:
@@ -67,11 +72,6 @@ def _against_flag(config: ConfigFacts | None, live: LiveFacts) -> Iterator[Findi
         return
     if not flag:
         return
-    if table.device != head.device:
-        yield finding(
-            "devices-differ",
-            f"{table.name} is on {table.device} and {head.name} on {head.device}.",
-        )
     code = "tie-broken" if live.equal_values else "tie-missing"
     values = "equal" if live.equal_values else "different"
     yield finding(

@@ -1,6 +1,7 @@
-"""What transformers' config classes make of a flag: measured, so that the stored list can be checked.
+"""What transformers' config classes make of a flag: measured, to check the stored list.
 
-`python -m tests.wtlib.tying.class_flags` measures the installed version again and writes the list.
+`python -m tests.wtlib.tying.class_flags` measures the installed version again and
+writes the list.
 """
 
 from __future__ import annotations
@@ -19,12 +20,15 @@ PATH = Path(wtlib.__file__).parent / "data" / "class_flags.json"
 
 
 def measure() -> dict[str, Any]:
-    """Construct each config class with the flag absent, true, false, and true in its text config."""
-    tied, untied, forced, inherits = [], [], [], []
+    """Construct each config class with the flag absent, true, false, and in its text config."""
+    tied: list[str] = []
+    untied: list[str] = []
+    forced: list[str] = []
+    inherits: list[str] = []
     with quiet():
         for model_type in sorted(CONFIG_MAPPING.keys()):
             try:
-                make = CONFIG_MAPPING[model_type]
+                make: Any = CONFIG_MAPPING[model_type]
                 default = make()
                 flag = _flag(default)
                 kept = [_flag(make(tie_word_embeddings=value)) for value in (True, False)]

@@ -60,7 +60,7 @@ def folder(
 def sharded(path: Path, config: Mapping[str, Any], shards: list[Tensors]) -> Path:
     """A folder of several weights' files under an index."""
     folder(path, config)
-    weight_map = {}
+    weight_map: dict[str, str] = {}
     for number, tensors in enumerate(shards, 1):
         name = f"model-{number:05d}-of-{len(shards):05d}.safetensors"
         safetensors.numpy.save_file(dict(tensors), path / name)
