@@ -151,8 +151,8 @@ BRANCHES: tuple[Branch, ...] = (
         word="either",
         when=f"one matrix is between {SMALL_SAVING:.0%} and {LARGE_SAVING:.0%} of the untied total",
         because=(
-            "Builders divide about evenly here. Choose by what else you need, and train a small pair "
-            "both ways if you can."
+            "Builders divide about evenly here. Choose by what else you need, and train a small "
+            "pair both ways if you can."
         ),
         evidence="practice",
         claims=("handbook-22", "post-78"),

@@ -16,10 +16,10 @@ from wtlib.advice.branches import (
 from wtlib.counting import Memory, handbook_estimate, saving_fraction
 from wtlib.errors import WtlibError
 
-# A block's parameters in units of d²: what the advice assumes, and the range of the dense models
-# that chapter 2 compares.
+# A block's parameters in units of d²: what the advice assumes, and the range that holds nine in ten
+# of the census's dense transformers. Mixtures of experts lie far above it.
 _PER_BLOCK = 12
-_LEANEST, _RICHEST = 10.5, 15.0
+_LEANEST, _RICHEST = 10, 20
 # Models whose saving is within this factor are neighbours.
 _NEAR = 1.5
 
@@ -60,7 +60,7 @@ class Advice:
         next_steps: what to see to if you follow it.
         vocabulary_matrix, if_tied, if_untied: parameters, with blocks of 12·d².
         saving: one matrix over the untied total, a fraction.
-        saving_range: the same with the leanest and the richest blocks in use, low to high.
+        saving_range: the same over the blocks of most dense transformers, low to high.
         layers_bought: how many layers the second matrix would pay for.
         saved_bytes: weights in bf16, and training state under mixed-precision Adam.
         neighbours: what builders did at a like saving.
@@ -196,8 +196,8 @@ class _Case:
 
 def _uncertain(case: _Case, decided_by: str, low: float, high: float) -> list[str]:
     notes = [
-        f"Blocks are taken as {_PER_BLOCK}·d²; with those of real models, {_LEANEST:g} to "
-        f"{_RICHEST:g} d², the saving is {low:.1%} to {high:.1%}."
+        f"Blocks are taken as {_PER_BLOCK}·d²; with the {_LEANEST} to {_RICHEST}·d² of most dense "
+        f"transformers the saving is {low:.1%} to {high:.1%}."
     ]
     crossed = [f"{cut:.0%}" for cut in (SMALL_SAVING, LARGE_SAVING) if low < cut <= high]
     if crossed:
