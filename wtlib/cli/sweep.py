@@ -37,13 +37,17 @@ def run(args: argparse.Namespace) -> int:
             lines = sweeps.RecordFile(folder / f"{name}.jsonl").read()
             print(sweeps.Records.of(sweep, lines).note)
         return 0
-    records = sweeps.run(
-        sweeps.find(args.sweep),
-        folder,
-        scheduler=args.scheduler,
-        jobs=args.jobs,
-        report=_report,
-    )
+    try:
+        records = sweeps.run(
+            sweeps.find(args.sweep),
+            folder,
+            scheduler=args.scheduler,
+            jobs=args.jobs,
+            report=_report,
+        )
+    except KeyboardInterrupt:
+        print("wtlib: stopped; the same command goes on from here", file=sys.stderr)
+        return 130
     print(records.note)
     return 0
 

@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.wtlib.sweeps.made_up import record
 from tests.wtlib.sweeps.tiny import BASE, GPT, SWEEP
 from wtlib import sweeps
 from wtlib.cli import main
 from wtlib.errors import WtlibError
 from wtlib.sweeps import Progress, RecordFile, Run, Sweep
 
-GIVE_UP = 60
+GIVE_UP = 120
+"""Seconds; a test that waits longer has failed."""
 
 
 def start(folder: Path) -> subprocess.Popen[str]:
@@ -28,7 +30,7 @@ def start(folder: Path) -> subprocess.Popen[str]:
 
 
 def recorded(folder: Path) -> list[Run]:
-    return [record.run for record in RecordFile(folder / "tiny.jsonl").read()]
+    return [line.run for line in RecordFile(folder / "tiny.jsonl").read()]
 
 
 def wait_for_a_record(folder: Path) -> None:
@@ -55,10 +57,10 @@ def test_a_record_says_what_ran_and_repeats_to_the_digit(config: sweeps.RunConfi
 
 
 def test_a_run_that_diverges_is_recorded_as_such() -> None:
-    record = sweeps.execute("tiny", Run(BASE.with_settings(init_std=1e38), 0))
-    assert record.diverged
-    assert record.number("valid_loss") is None
-    assert "NaN" not in record.to_line().decode()
+    diverged = sweeps.execute("tiny", Run(BASE.with_settings(init_std=1e38), 0))
+    assert diverged.diverged
+    assert diverged.number("valid_loss") is None
+    assert "NaN" not in diverged.to_line().decode()
 
 
 def test_a_sweep_on_two_processes_finishes_every_run_once_and_never_again(tmp_path: Path) -> None:
@@ -97,7 +99,6 @@ def test_a_cluster_that_loses_a_worker_finishes_every_run_once(tmp_path: Path) -
     from distributed import Client, LocalCluster
 
     killed: list[int] = []
-    # A worker that dies is not replaced: what it ran must move to the other one.
     cluster = LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
     )
@@ -136,9 +137,10 @@ def test_no_dask_is_an_error_that_says_what_to_install(
 def test_a_worker_with_other_code_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeps.running, "code_hash", lambda kind: "0123456789abcdef")
+    foreign = record(3.0, code="0123456789abcdef")
+    monkeypatch.setattr(sweeps.running, "execute", lambda name, run: foreign)
     with pytest.raises(WtlibError, match=r"a worker has other code \(hash 0123456789abcdef"):
-        sweeps.run(Sweep("tiny", (Run(GPT, 0),)), tmp_path)
+        sweeps.run(Sweep("tiny", (foreign.run,)), tmp_path)
     assert recorded(tmp_path) == []
 
 
@@ -163,3 +165,14 @@ def test_the_shell_runs_a_sweep_and_says_how_far_it_is(
     assert out == "2 of 2 runs of tiny are recorded.\n"
     assert err.startswith("1/2 tiny seed 0: valid ")
     assert err.endswith("0 min left\n")
+
+
+def test_a_sweep_can_be_stopped_from_the_keyboard(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sweeps, "run", interrupted)
+    assert main(["sweep", "cross-layer"]) == 130
+    assert capsys.readouterr().err == "wtlib: stopped; the same command goes on from here\n"
