@@ -54,8 +54,9 @@ pages: book ## look at the built pages in Chromium: requests, accessibility, lay
 record: setup ## execute the notebooks and store their outputs (SPECIMEN=...)
 	$(BIN)/python -m tests.numbercheck.record --specimen $(SPECIMEN) $(NOTEBOOKS)
 
-bench: setup ## time measure_routes against the straightforward method
+bench: setup ## time measure_routes and training against the straightforward ways
 	$(BIN)/python -m tests.bench_routes
+	$(BIN)/python -m tests.bench_training
 
 sweep: setup ## run or go on with a recorded grid (SWEEP=name, JOBS=2, SCHEDULER=tcp://... for Dask)
 	$(BIN)/python -m wtlib sweep $(SWEEP) --jobs $(JOBS) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
