@@ -44,16 +44,16 @@ def grid(
 
 def _regularization_lstm() -> Sweep:
     base = RunConfig(
-        LstmConfig(vocab_size=400, d_model=48, init_std=0.3),
+        LstmConfig(vocab_size=500, d_model=48, init_std=0.3),
         FitConfig(learning_rate=1e-2, batch_size=10, context=35, max_epochs=80),
-        CorpusConfig(vocab_size=400, train_tokens=10_000),
+        CorpusConfig(vocab_size=500, train_tokens=20_000),
     )
     return grid(
         "regularization-lstm",
         base,
         seeds=range(5),
         axes={
-            "vocab_size": (400, 1_200),
+            "vocab_size": (500, 1_500),
             "projection_regularization": (0.0, 1e-3),
             "dropout": (0.0, 0.2, 0.5),
             "tie_word_embeddings": (True, False),
