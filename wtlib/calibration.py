@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Float, Float64, Int64
@@ -61,6 +62,15 @@ class Calibration:
     temperature: float
     repaired_loss: float
     repaired: Reliability
+
+
+@torch.no_grad()
+def predictions(
+    model: Any, input_ids: Int64[Tensor, "B T"]
+) -> tuple[Float[Tensor, "N V"], Int64[Tensor, " N"]]:
+    """Return the logits at every position that has a next token, and the tokens that came."""
+    logits = model(input_ids).logits[:, :-1]
+    return logits.flatten(0, 1), input_ids[:, 1:].flatten()
 
 
 def calibration(
@@ -117,7 +127,7 @@ def temperature(logits: Float[Tensor, "N V"], labels: Int64[Tensor, " N"]) -> fl
     """Return the temperature that minimises the loss of the logits divided by it.
 
     The loss is convex in the inverse temperature, so its slope there has one zero; it is found by
-    bisection, to a relative precision of a hundred-thousandth.
+    bisection, to a relative precision of a ten-thousandth.
 
     Raises:
         WtlibError: if there are no positions, or no temperature is best, because the best tokens
@@ -144,7 +154,7 @@ def temperature(logits: Float[Tensor, "N V"], labels: Int64[Tensor, " N"]) -> fl
             "no temperature between e^-12 and e^12 minimises the loss: the best token always "
             "comes, or the logits say nothing about what comes; measure on more text"
         )
-    while high - low > 1e-5:
+    while high - low > 1e-4:
         middle = (low + high) / 2
         low, high = (middle, high) if slope(middle) < 0 else (low, middle)
     return math.exp(-(low + high) / 2)

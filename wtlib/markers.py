@@ -70,8 +70,8 @@ def fit_marked(
     Args:
         corpus: the text.
         word: the word that markers stand before.
-        remedy: "none" trains on the marker as on any label; the others never have it as a label.
-            "no label" does nothing else, "bias" adds a learned bias to each logit, starting at zero,
+        remedy: "none" trains on the marker as on any label; the others never have it as one.
+            "no label" does nothing else, "bias" adds a learned bias to each logit, zero at first,
             and "mask" takes marker and padding out of the softmax, in training and in use.
         tied: whether the head is the table.
         steps: of training, 16 stretches of 32 tokens each.

@@ -80,6 +80,7 @@ def shard_apart(build: Build) -> nn.Module:
         try:
             fully_shard(model.lm_head, mesh=mesh)
             fully_shard(model, mesh=mesh)
+            model(torch.zeros(1, 2, dtype=torch.int64))  # groups are compared on first use
         except ValueError as error:
             raise RefusedError(str(error)) from error
         return model

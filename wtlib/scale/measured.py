@@ -72,9 +72,10 @@ def _arguments(model: Any, input_ids: Tensor) -> dict[str, Any]:
 
 def _leaving(model: Any, ids: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """The final hidden states, as the stack returns them, and the logits."""
-    stack = model.get_decoder() if model.config.is_encoder_decoder else model.base_model
+    if not model.config.is_encoder_decoder:
+        return model.base_model(**ids).last_hidden_state, model(**ids).logits
     seen: list[Tensor] = []
-    hook = stack.register_forward_hook(
+    hook = model.get_decoder().register_forward_hook(
         lambda module, args, output: seen.append(output.last_hidden_state)
     )
     try:
