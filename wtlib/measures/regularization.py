@@ -1,0 +1,116 @@
+"""Measures of what tying does to training and test perplexity, printed and recorded.
+
+A printed row is the list of perplexities that a table gives for one model: training first, test
+last. Recorded changes come from the book's sweep of LSTMs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from wtlib.signature import Change
+
+Row = Sequence[float]
+
+
+def lstm_parameters(vocab_size: int, d_model: int, tied: Sequence[bool]) -> list[int]:
+    """Return the parameters of a two-layer LSTM language model, for each way of its ends."""
+    from wtlib.training import LstmConfig
+
+    return [
+        LstmConfig(
+            vocab_size=vocab_size, d_model=d_model, n_layers=2, tie_word_embeddings=one
+        ).n_parameters
+        for one in tied
+    ]
+
+
+def lstm_parameters_in_millions(vocab_size: int, d_model: int, tied: Sequence[bool]) -> list[float]:
+    """Return those parameters in millions."""
+    return [count / 1e6 for count in lstm_parameters(vocab_size, d_model, tied)]
+
+
+def gpt2_without_qkv_bias(tied: Sequence[bool]) -> list[int]:
+    """Return GPT-2's parameters without the biases of queries, keys and values."""
+    from wtlib import census
+    from wtlib.counting import count_parameters
+
+    model = census.find("openai-community/gpt2")
+    count = count_parameters(model.config())
+    biases = sum(model.stack_layers) * 3 * model.hidden_size
+    return [(count.if_tied if one else count.if_untied) - biases for one in tied]
+
+
+def test_perplexity(row: Row) -> float:
+    """Return the last of a printed row."""
+    return row[-1]
+
+
+def movement(untied: Row, tied: Row) -> list[str]:
+    """Return whether tying moves training and test perplexity up or down."""
+    change = _change(untied, tied)
+    return ["up" if one.value > 0 else "down" for one in (change.train, change.test)]
+
+
+def all_show_the_mark(pairs: Sequence[Sequence[Row]]) -> bool:
+    """Return whether training perplexity rises and test perplexity falls in every pair."""
+    return all(_change(*pair).kind == "a regulariser's mark" for pair in pairs)
+
+
+def gain(untied: Row, tied: Row) -> float:
+    """Return by how many per cent test perplexity falls."""
+    return -100 * _change(untied, tied).test.value
+
+
+def largest_gain(pairs: Mapping[str, Sequence[Row]]) -> str:
+    """Return the name of the pair whose test perplexity falls by the largest fraction."""
+    return max(pairs, key=lambda name: gain(*pairs[name]))
+
+
+def recorded_gain() -> float:
+    """Return by how many per cent tying lowers test perplexity, in the mean over all settings."""
+    changes = _recorded()
+    return -100 * sum(change.test.value for change in changes) / len(changes)
+
+
+def recorded_settings(kinds: Sequence[str]) -> list[int]:
+    """Return in how many recorded settings the means show each of these kinds."""
+    found = [change.kind for change in _recorded()]
+    return [found.count(kind) for kind in kinds]  # type: ignore[arg-type]
+
+
+def recorded_gain_at(dropout: float) -> float:
+    """Return the same mean over the recorded settings with that dropout."""
+    changes = [change for change in _recorded() if change.label.startswith(f"dropout {dropout},")]
+    return -100 * sum(change.test.value for change in changes) / len(changes)
+
+
+def _change(untied: Row, tied: Row) -> "Change":
+    from wtlib.signature import change
+
+    return change("", untied, tied)
+
+
+def _recorded() -> "tuple[Change, ...]":
+    from wtlib import sweeps
+    from wtlib.signature import SETTINGS, recorded_changes
+
+    return recorded_changes(sweeps.load("regularization-lstm"), by=SETTINGS)
+
+
+MEASURES: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        all_show_the_mark,
+        gain,
+        gpt2_without_qkv_bias,
+        largest_gain,
+        lstm_parameters,
+        lstm_parameters_in_millions,
+        movement,
+        recorded_gain,
+        recorded_gain_at,
+        recorded_settings,
+        test_perplexity,
+    )
+}
