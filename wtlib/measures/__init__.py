@@ -2,8 +2,10 @@
 
 ``arithmetic`` works on printed numbers, ``counts`` on configs and the census, ``models`` on the
 observation of a model, ``optimizers`` on a toy, ``wild`` on the census as chapter 7 reads it,
-``sharing`` on ALBERT's config and the records of chapter 5. Each returns a number, yes or no, or a
-list of these; none prints, and nothing heavy is imported before a function that needs it runs.
+``sharing`` on ALBERT's config and the records of chapter 5, ``regularization`` on printed tables
+and the records of chapter 4, ``breaking`` on small models that
+chapter 6 breaks. Each returns a number, words, yes or no, or a list of these; none prints, and
+nothing heavy is imported before a function that needs it runs.
 """
 
 from collections.abc import Callable
@@ -11,11 +13,20 @@ from types import ModuleType
 from typing import Any
 
 from wtlib.errors import WtlibError
-from wtlib.measures import arithmetic, counts, models, optimizers, sharing, wild
+from wtlib.measures import (
+    arithmetic,
+    breaking,
+    counts,
+    models,
+    optimizers,
+    regularization,
+    sharing,
+    wild,
+)
 
 _MODULES: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
-    for module in (arithmetic, counts, models, optimizers, sharing, wild)
+    for module in (arithmetic, breaking, counts, models, optimizers, regularization, sharing, wild)
 }
 
 
