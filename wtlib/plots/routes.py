@@ -227,6 +227,7 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
     means.axvline(0, color=palette.INK, linewidth=0.8)
     means.set_yticks(places, [str(place + 1) for place in places], fontsize=8)
     means.invert_yaxis()
+    means.locator_params(axis="x", nbins=4)
     means.set(title="mean of each passage", xlabel="mean cosine, ±1.96 errors", ylabel="passage")
     drawing.legend(*means.get_legend_handles_labels(), loc="outside lower right", ncols=2)
     return Figure(
