@@ -32,6 +32,7 @@ class TwoEnds(nn.Module):
     def __init__(self) -> None:  # noqa: D107
         super().__init__()
         self.wte = nn.Embedding(V, D)
+        nn.init.normal_(self.wte.weight, std=0.02)  # nn.Embedding's own would be too large tied
         self.body = nn.Linear(D, D)
         self.lm_head = nn.Linear(D, V, bias=False)
 

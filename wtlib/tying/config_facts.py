@@ -39,7 +39,8 @@ _SCALES: Mapping[str, tuple[str, ...]] = {
     "minicpm": ("scale_emb", "dim_model_base"),
     "minicpm3": ("scale_emb", "dim_model_base"),
 }
-_T5_FAMILY = {"t5", "mt5", "umt5", "longt5"}
+# These multiply a tied head's input by d_model**-0.5, and so start their table at N(0, 1).
+T5_FAMILY = {"t5", "mt5", "umt5", "longt5"}
 _T5_SCALE = "scale_decoder_outputs"
 _SIZES = ("hidden_size", "n_embd", "d_model", "dim", "model_dim", "embed_dim")
 # What the names of transformers' architectures with logits over the vocabulary contain.
@@ -174,7 +175,7 @@ def _wrong_scale(
     config: Mapping[str, Any], model_type: str | None, flag: bool | None
 ) -> str | None:
     scale = config.get(_T5_SCALE)
-    if model_type not in _T5_FAMILY or not isinstance(scale, bool) or scale == flag:
+    if model_type not in T5_FAMILY or not isinstance(scale, bool) or scale == flag:
         return None
     return f"{_T5_SCALE} is {str(scale).lower()}"
 

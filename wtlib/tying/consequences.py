@@ -80,8 +80,8 @@ THREATS: tuple[Threat, ...] = (
         _ANY,
     ),
     Threat(
-        "replacing or resizing the table of the inner model",
-        "gives the table a new Parameter and leaves the head the old one",
+        "replacing the table, or resizing the inner model",
+        "leaves the head's matrix or its bias behind",
         "resize the model that has the head; after set_input_embeddings call tie_weights()",
         _NAMES,
     ),

@@ -119,13 +119,17 @@ class Group:
 
 @dataclass(frozen=True)
 class End:
-    """One end of a live model: the name and the properties of its weight."""
+    """One end of a live model: the name and the properties of its weight.
+
+    ``default_init`` says that its numbers look like N(0, 1), which is how ``nn.Embedding`` starts.
+    """
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     device: str
     trainable: bool
+    default_init: bool | None
 
     @property
     def numel(self) -> int:
@@ -135,16 +139,11 @@ class End:
 
 @dataclass(frozen=True)
 class Lookup:
-    """How the table is looked up: the options of ``nn.Embedding`` that a tie changes the sense of.
-
-    ``default_init`` says that the table's numbers look like N(0, 1), which is how ``nn.Embedding``
-    starts.
-    """
+    """How the table is looked up: the options of ``nn.Embedding`` that mean more under a tie."""
 
     padding_idx: int | None
     max_norm: float | None
     sparse: bool
-    default_init: bool | None
 
 
 @dataclass(frozen=True)

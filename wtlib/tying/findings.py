@@ -245,7 +245,7 @@ CODES: Mapping[str, Code] = {
     ),
     "default-init": Code(
         "warning",
-        "A tied matrix has nn.Embedding's default N(0, 1), far too large for a head.",
+        "The head, tied or not, has nn.Embedding's default N(0, 1), far too large for logits.",
         "Initialise it once, with a standard deviation of 0.02 or d_model**-0.5.",
     ),
     "shared-block": Code(

@@ -135,6 +135,7 @@ def _end(name: str | None, tensor: Tensor | None) -> End | None:
         str(tensor.dtype).removeprefix("torch."),
         str(tensor.device),
         tensor.requires_grad,
+        _default_init(tensor),
     )
 
 
@@ -177,9 +178,7 @@ def _shared_modules(model: nn.Module) -> tuple[tuple[str, ...], ...]:
 def _lookup(model: nn.Module, table: Tensor | None) -> Lookup | None:
     for module in model.modules():
         if isinstance(module, nn.Embedding) and module.weight is table:
-            return Lookup(
-                module.padding_idx, module.max_norm, module.sparse, _default_init(module.weight)
-            )
+            return Lookup(module.padding_idx, module.max_norm, module.sparse)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wtlib.tying.config_facts import T5_FAMILY
 from wtlib.tying.facts import ConfigFacts, End, FileFacts, LiveFacts, OptimizerFacts
 from wtlib.tying.findings import Finding, finding
 from wtlib.tying.stored_rules import listed
@@ -19,6 +20,7 @@ def live_rules(
         yield from _against_file(file, live)
     yield from _matrix(config, live)
     yield from _lookup(live)
+    yield from _initialisation(config, live)
     if live.optimizer is not None:
         yield from _optimizer(live.optimizer)
 
@@ -159,8 +161,12 @@ def _lookup(live: LiveFacts) -> Iterator[Finding]:
             f"Row {lookup.padding_idx} of {table.name} gets no gradient from the lookup and some "
             "from the head.",
         )
-    if lookup.default_init:
-        yield finding("default-init", f"{table.name} has the mean and spread of N(0, 1).")
+
+
+def _initialisation(config: ConfigFacts | None, live: LiveFacts) -> Iterator[Finding]:
+    scaled = config is not None and config.model_type in T5_FAMILY and live.same_storage
+    if live.head is not None and live.head.default_init and not scaled:
+        yield finding("default-init", f"{live.head.name} has the mean and spread of N(0, 1).")
 
 
 def _optimizer(optimizer: OptimizerFacts) -> Iterator[Finding]:

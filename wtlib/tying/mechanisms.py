@@ -92,7 +92,8 @@ def _shares_blocks(
 ) -> bool:
     if live is not None:
         looped = live.forward is not None and bool(live.forward.calls)
-        return bool(live.shared_modules) or looped or bool(blocks(g.names for g in live.groups))
+        names = (group.names for group in live.groups if group.role == "other")
+        return bool(live.shared_modules) or looped or bool(blocks(names))
     if file is not None and blocks(file.copies):
         return True
     return (
