@@ -55,8 +55,8 @@ def wrong_scale_calibration() -> list[bool]:
     return [wrong.loss < start.loss, error > max(0.1, 2 * right.reliability.error)]
 
 
-def rarely_written() -> bool:
-    """Return whether a tied model can read a token by its row and almost never write it.
+def rarely_written() -> str:
+    """Return in words whether a tied model can read a token and almost never write it.
 
     A bias is added to the head of a tied model at random initialisation. The token's probability
     must fall under a millionth at every position, and the hidden states, which read the token's
@@ -77,7 +77,8 @@ def rarely_written() -> bool:
         model.lm_head.bias = torch.nn.Parameter(bias)
         chances = model(ids).logits.softmax(-1)
     tied = model.lm_head.weight is model.wte.weight
-    return bool(tied and torch.equal(*seen) and chances[..., token].max() < 1e-6)
+    expressed = tied and torch.equal(*seen) and chances[..., token].max() < 1e-6
+    return "can be expressed" if expressed else "cannot be expressed"
 
 
 def does_not_apply() -> list[bool]:
