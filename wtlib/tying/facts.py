@@ -69,7 +69,8 @@ class FileFacts:
     forms cannot be compared. ``equal_names`` are all names in the vocabulary that hold the table's
     values. ``aliases`` are names left out of the file and recorded in its metadata. ``copies`` are
     other groups of equal matrices. ``packed`` are ends whose weights a quantiser has packed.
-    ``tokens`` is the tokenizer's largest id plus one.
+    ``adapted`` are ends that an ``adapter`` changes. ``tokens`` is the tokenizer's largest id plus
+    one.
     """
 
     format: Literal["safetensors", "gguf"]
@@ -97,6 +98,8 @@ class FileFacts:
     numbers: int | None
     bytes_stored: int
     bytes_repeated: int
+    adapter: bool
+    adapted: tuple[str, ...]
 
     @property
     def head_present(self) -> bool:

@@ -76,6 +76,8 @@ def file_facts(checkpoint: Checkpoint) -> FileFacts | None:
         bytes_repeated=sum(
             entries[name].nbytes for group in (equal, *groups) for name in sorted(group)[1:]
         ),
+        adapter=checkpoint.adapter,
+        adapted=names.adapted(entries) if checkpoint.adapter else (),
     )
 
 

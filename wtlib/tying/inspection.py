@@ -117,9 +117,11 @@ def inspect(
 def _of_checkpoint(target: str, checkpoint: Checkpoint) -> Inspection:
     config = config_facts(checkpoint.config) if checkpoint.config is not None else None
     file = file_facts(checkpoint)
-    found = mechanisms(config, file, None)
-    tied = _tied_by_file(config, file) if file is not None else loads_tied(config)
-    table, head, names = _stored_names(file, tied=tied)
+    # An adapter's file says nothing about the model it changes; the model's config does.
+    weights = None if checkpoint.adapter else file
+    found = mechanisms(config, weights, None)
+    tied = _tied_by_file(config, weights) if weights is not None else loads_tied(config)
+    table, head, names = _stored_names(weights, tied=tied)
     return Inspection(
         target=target,
         kind=checkpoint.kind,
@@ -129,7 +131,7 @@ def _of_checkpoint(target: str, checkpoint: Checkpoint) -> Inspection:
         config=config,
         file=file,
         live=None,
-        parameters=_parameters(checkpoint.config, file, tied),
+        parameters=_parameters(checkpoint.config, weights, tied),
         bytes=_bytes(file),
         routes=routes(table, head, tied=tied),
         findings=_sorted(

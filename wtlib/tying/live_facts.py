@@ -78,7 +78,8 @@ def _by_getter(
 
 def _table_by_kind(model: nn.Module, tensors: Mapping[str, Tensor]) -> str | None:
     lookups = {name: tensor for name, tensor in tensors.items() if _is_lookup(model, name)}
-    known = names.tables(lookups)
+    matrices = [name for name, tensor in tensors.items() if tensor.dim() == 2]
+    known = names.tables(lookups) or names.tables(matrices)
     if known:
         return known[0]
     return max(lookups, key=lambda name: lookups[name].shape[0], default=None)

@@ -7,6 +7,7 @@ nothing in it is a number, so that no block's own matrix is taken for the head.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 # In order of preference: of several tables, a model's shared one is what the head would be tied to.
@@ -42,6 +43,7 @@ _BUFFERS = ("attn.bias", "attn.masked_bias", "inv_freq", "position_ids", "attent
 _PACKED = ("qweight", "weight_packed", "weight_scale", "scales", "SCB")
 # Copies of the table that pipeline ranks keep equal by communication.
 _REPLICAS = ("word_embeddings_for_head.weight",)
+_LOW_RANK = re.compile(r"\.lora_.*$")
 _WRAPPERS = {"module", "_orig_mod", "_fsdp_wrapped_module", "base_layer", "original_module",
              "_checkpoint_wrapped_module"}  # fmt: skip
 
@@ -77,6 +79,12 @@ def packed(names: Iterable[str]) -> tuple[str, ...]:
         f"{stem}.weight" for stem, _, leaf in (name.rpartition(".") for name in names)
         if leaf in _PACKED
     )  # fmt: skip
+    return (*tables(stems), *heads(stems))
+
+
+def adapted(names: Iterable[str]) -> tuple[str, ...]:
+    """Tables and heads to which the tensors of an adapter belong, whole or of low rank."""
+    stems = dict.fromkeys(_LOW_RANK.sub(".weight", name) for name in names)
     return (*tables(stems), *heads(stems))
 
 

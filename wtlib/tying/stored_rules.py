@@ -42,12 +42,24 @@ def config_rules(config: ConfigFacts) -> Iterator[Finding]:
 
 def file_rules(config: ConfigFacts | None, file: FileFacts) -> Iterator[Finding]:
     """What the files show, alone and against the config."""
+    if file.adapter:
+        yield from _adapter(config, file)
+        return
     yield from _presence(config, file)
     yield from _values(config, file)
     yield from _rows(config, file)
     yield from _biases(file)
     yield from _forms(config, file)
     yield from _layout(file)
+
+
+def _adapter(config: ConfigFacts | None, file: FileFacts) -> Iterator[Finding]:
+    """An adapter that changes an end of a tied model, unless it changes both alike."""
+    tied = config is not None and loads_tied(config)
+    if tied and file.adapted and not file.equal:
+        yield finding(
+            "adapter-unties", f"The model is tied, and the adapter changes {listed(file.adapted)}."
+        )
 
 
 def _presence(config: ConfigFacts | None, file: FileFacts) -> Iterator[Finding]:

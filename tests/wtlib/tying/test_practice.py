@@ -223,6 +223,45 @@ def test_a_merged_adapter(tmp_path: Path) -> None:
     assert inspect(folder(tmp_path, TIED, TWO)).codes == ("tied-flag-unequal-copies",)
 
 
+@pytest.mark.parametrize(
+    ("tensors", "codes"),
+    [
+        ({HEAD: matrix()}, ("adapter-unties",)),
+        ({TABLE: matrix(), HEAD: matrix(1)}, ("adapter-unties",)),
+        ({TABLE: matrix(), HEAD: matrix()}, ()),
+        ({"lm_head.lora_A.weight": matrix(rows=2)}, ("adapter-unties",)),
+        ({BODY.replace(".weight", ".lora_A.weight"): matrix(rows=2)}, ()),
+    ],
+)
+def test_an_adapter_of_a_tied_model(
+    tensors: files.Tensors, codes: tuple[str, ...], tmp_path: Path
+) -> None:
+    def adapter(name: str, base: object) -> Inspection:
+        target = folder(tmp_path / name, None, adapter_config={"base_model_name_or_path": base})
+        prefixed = {f"base_model.model.{key}": tensor for key, tensor in tensors.items()}
+        safetensors.numpy.save_file(prefixed, target / "adapter_model.safetensors")
+        return inspect(target)
+
+    found = adapter("a", str(folder(tmp_path / "tied", TIED)))
+    assert (found.codes, found.tied, found.mechanisms) == (codes, True, ("M1",))
+    assert adapter("b", str(folder(tmp_path / "untied", UNTIED))).codes == ()
+    for unknown in ("no-such-owner/no-such-model", "not an id!", 1):
+        assert adapter("c", unknown).codes == ()
+
+
+# TransformerLens#671: matrices that are bare parameters, the head's stored as d by V.
+def test_bare_parameters() -> None:
+    model = nn.Module()
+    model.embed, model.unembed = nn.Module(), nn.Module()
+    model.embed.W_E = nn.Parameter(torch.randn(V, D) * 0.02)
+    model.unembed.W_U = nn.Parameter(model.embed.W_E.detach().clone().t())
+    found = inspect(model)
+    assert found.live is not None
+    assert (found.mechanisms, found.live.equal_values) == (("M0",), True)
+    model.unembed.W_U = nn.Parameter(model.embed.W_E.t())
+    assert inspect(model).mechanisms == ("M2",)
+
+
 # onnx#3278: cross-layer sharing lost on unrolling.
 def test_an_unrolled_block(tmp_path: Path) -> None:
     names = [BODY.replace("0", str(i)) for i in range(24)]

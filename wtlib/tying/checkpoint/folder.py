@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,6 +16,8 @@ from wtlib.tying.checkpoint.entries import Entry, Format, Header, InspectError
 TargetKind = Literal["folder", "file", "hub id", "specimen"]
 
 _SINGLE, _INDEX = "model.safetensors", "model.safetensors.index.json"
+_ADAPTER = "adapter_config.json"
+_HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.(safetensors|gguf)")
 _LARGEST_JSON = 32 * 2**20
@@ -27,7 +29,8 @@ class Checkpoint:
 
     ``config`` is the content of config.json where there is one, ``paths`` the weights' files (none
     for a config alone). ``repeated`` are names that two shards hold, ``absent`` names that the
-    index promises and its shard lacks.
+    index promises and its shard lacks. An ``adapter`` holds changes to a model, whose config it
+    takes where that can be found on this machine.
     """
 
     kind: TargetKind
@@ -40,6 +43,7 @@ class Checkpoint:
     lengths: Mapping[str, int] = field(default_factory=dict)
     repeated: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
+    adapter: bool = False
 
 
 def open_checkpoint(target: str | Path) -> Checkpoint:
@@ -93,6 +97,10 @@ def _folder(folder: Path, kind: TargetKind) -> Checkpoint:
         return Checkpoint(kind, config, folder)
     if paths[0].suffix == ".safetensors" and paths[0].name != _SINGLE:
         promised = _weight_map(folder)
+    adapter = folder / _ADAPTER
+    if config is None and adapter.is_file():
+        found = _read(kind, _config_of_base(adapter), folder, paths, promised)
+        return replace(found, adapter=True)
     return _read(kind, config, folder, paths, promised)
 
 
@@ -114,6 +122,16 @@ def _config(folder: Path, name: str = "config.json") -> Mapping[str, Any] | None
     if size > _LARGEST_JSON:
         raise InspectError(f"{path} has {size:,} bytes; a config is far smaller")
     return read_config(path)
+
+
+def _config_of_base(adapter: Path) -> Mapping[str, Any] | None:
+    """The config of the model that an adapter changes, if it is on this machine."""
+    content = bounded_json(adapter)
+    base = content.get("base_model_name_or_path") if isinstance(content, dict) else None
+    if not isinstance(base, str):
+        return None
+    folder = Path(base).expanduser()
+    return _config(folder) if folder.is_dir() else _cached_config(base)
 
 
 def _weights(folder: Path) -> tuple[Path, ...]:
@@ -214,12 +232,21 @@ def _pickled(path: Path) -> InspectError:
     )
 
 
+def _cached_config(base: str) -> Mapping[str, Any] | None:
+    if not _HUB_ID.fullmatch(base):
+        return None
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(base, "config.json")
+    return _config(Path(found).parent) if isinstance(found, str) else None
+
+
 def _cached(target: str) -> Checkpoint:
-    if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", target):
+    if not _HUB_ID.fullmatch(target):
         raise InspectError(f"{target} does not exist; give a folder, a file or a hub id")
     from huggingface_hub import try_to_load_from_cache
 
-    for name in ("config.json", _SINGLE, _INDEX):
+    for name in ("config.json", _SINGLE, _INDEX, _ADAPTER):
         found = try_to_load_from_cache(target, name)
         if isinstance(found, str):
             return _folder(Path(found).parent, "hub id")
