@@ -24,6 +24,7 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from wtlib.errors import WtlibError
+from wtlib.sweeps.grids import find
 from wtlib.sweeps.records import RECORDS
 from wtlib.sweeps.source import essence
 from wtlib.training import GptConfig, build
@@ -56,8 +57,6 @@ class Setting:
         for name in ("batch_size", "pairs"):
             if getattr(self, name) < 1:
                 raise WtlibError(f"{name}={getattr(self, name)} must be at least 1")
-        if self.d_model % 64:
-            raise WtlibError(f"d_model={self.d_model} must be a multiple of 64, a head's width")
 
     def config(self, sharing: str) -> GptConfig:
         """Return the model timed: next to no vocabulary, so that the stack is all."""
@@ -65,7 +64,7 @@ class Setting:
             vocab_size=2,
             d_model=self.d_model,
             n_layers=self.n_layers,
-            n_heads=self.d_model // 64,
+            n_heads=1,  # with one token there is nothing to attend to but itself
             context=1,
             sharing=sharing,
         )
@@ -149,12 +148,22 @@ def _seconds(model: torch.nn.Module, input_ids: torch.Tensor) -> float:
 
 
 def settings() -> tuple[Setting, ...]:
-    """Return the settings that the book records; wide stacks, which take long, get fewer pairs."""
-    return tuple(
+    """Return what the book records: one block at every width, then the sweep's stacks.
+
+    Wide stacks, which take long, get fewer pairs.
+    """
+    widths = [
         Setting(d_model=d, batch_size=b, pairs=60 if d <= 256 else 24 if d <= 512 else 12)
         for b in BATCH_SIZES
         for d in WIDTHS
-    )
+    ]
+    models = {run.config.model for run in find("cross-layer").runs}
+    stacks = [
+        Setting(d_model=m.d_model, batch_size=b, n_layers=m.n_layers, sharing=m.sharing)
+        for b in BATCH_SIZES
+        for m in sorted((m for m in models if isinstance(m, GptConfig)), key=repr)
+    ]
+    return (*widths, *stacks)
 
 
 def record(
@@ -164,6 +173,7 @@ def record(
 
     `about` is asked, after each, what its record says of machine and versions.
     """
+    code = code_hash()
     for setting in todo:
         start = time.perf_counter()
         found = measure(setting)
@@ -172,7 +182,7 @@ def record(
             "metrics": {"unshared": found.unshared, "shared": found.shared, "flops": found.flops},
             "seconds": round(time.perf_counter() - start, 3),
             **about(),
-            "code": code_hash(),
+            "code": code,
         }
         with (folder / FILE).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line, allow_nan=False) + "\n")
@@ -189,9 +199,30 @@ class Recorded:
     """How many were made by other code than today's."""
 
     def of(self, batch_size: int) -> tuple[Latency, ...]:
-        """Return those of one batch size, by width."""
-        found = [x for x in self.latencies if x.setting.batch_size == batch_size]
+        """Return those of one block for twelve layers at one batch size, by width."""
+        found = [
+            x
+            for x in self.latencies
+            if x.setting.batch_size == batch_size and x.setting.d_model in WIDTHS
+        ]
         return tuple(sorted(found, key=lambda x: x.setting.d_model))
+
+    def stack(self, config: GptConfig, batch_size: int) -> Latency:
+        """Return that of one of the sweep's stacks.
+
+        Raises:
+            WtlibError: if it is not recorded.
+        """
+        wanted = (config.d_model, config.n_layers, config.sharing, batch_size)
+        for x in self.latencies:
+            of = x.setting
+            if (of.d_model, of.n_layers, of.sharing, of.batch_size) == wanted:
+                return x
+        raise WtlibError(
+            f"no latency of d_model={config.d_model}, n_layers={config.n_layers}, "
+            f"sharing={config.sharing!r}, batch_size={batch_size} is recorded; "
+            "run python -m wtlib latency"
+        )
 
 
 def load(folder: Path = RECORDS) -> Recorded:
@@ -205,18 +236,22 @@ def load(folder: Path = RECORDS) -> Recorded:
     lines = [json.loads(line) for line in text.splitlines()]
     if not lines:
         raise WtlibError(f"{path} holds no measurement; run python -m wtlib latency")
-    latest = {(line["config"]["d_model"], line["config"]["batch_size"]): line for line in lines}
+    latest = {json.dumps({**line["config"], "pairs": None}): line for line in lines}
     return Recorded(
-        latencies=tuple(
-            Latency(
-                Setting(**line["config"]),
-                *(tuple(line["metrics"][name]) for name in ("unshared", "shared", "flops")),
-                load=line["machine"]["load"],
-            )
-            for line in latest.values()
-        ),
+        latencies=tuple(_latency(line) for line in latest.values()),
         machine=lines[-1]["machine"],
         stale=sum(line["code"] != code_hash() for line in latest.values()),
+    )
+
+
+def _latency(line: dict[str, Any]) -> Latency:
+    metrics = line["metrics"]
+    return Latency(
+        setting=Setting(**line["config"]),
+        unshared=tuple(metrics["unshared"]),
+        shared=tuple(metrics["shared"]),
+        flops=(metrics["flops"][0], metrics["flops"][1]),
+        load=line["machine"]["load"],
     )
 
 
