@@ -5,11 +5,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from wtlib.tying import CODES, MECHANISMS, THREATS
 
+_CODE = re.compile(r"[\w.]*\w_[\w.]*\w(\([^()]*\))?|\w+(\.\w+)+(\([^()]*\))?|\w+\(\)")
 PAGE = Path(__file__).parents[2] / "book" / "inspector.md"
 
 
@@ -43,8 +45,13 @@ def filled(page: str) -> str:
 
 
 def _table(headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    lines = [headers, tuple("---" for _ in headers), *rows]
+    lines = [headers, tuple("---" for _ in headers), *(tuple(map(_marked, row)) for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _marked(text: str) -> str:
+    """The text with what is code in it marked as code."""
+    return text if "`" in text else _CODE.sub(r"`\g<0>`", text)
 
 
 if __name__ == "__main__":

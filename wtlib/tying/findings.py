@@ -66,7 +66,7 @@ CODES: Mapping[str, Code] = {
     "scale-contradicts-flag": Code(
         "warning",
         "A T5 config scales the decoder's output although untied, or not although tied.",
-        "Scale by d_model**-0.5 when the head is tied, and only then.",
+        "Divide by the root of d_model when the head is tied, and only then.",
     ),
     "head-random": Code(
         "error",
@@ -245,8 +245,8 @@ CODES: Mapping[str, Code] = {
     ),
     "default-init": Code(
         "warning",
-        "The head, tied or not, has nn.Embedding's default N(0, 1), far too large for logits.",
-        "Initialise it once, with a standard deviation of 0.02 or d_model**-0.5.",
+        "The head, tied or not, is standard normal like a new nn.Embedding: too large for logits.",
+        "Initialise it once, with a standard deviation of one over the root of d_model, or less.",
     ),
     "shared-block": Code(
         "note",
