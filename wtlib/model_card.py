@@ -77,7 +77,7 @@ def printed(count: int | float | str) -> Printed:
         raise WtlibError(
             f'{count!r} is not a count of parameters: give a number, or a text such as "6.95B"'
         )
-    return Printed(count, count, count)
+    return Printed(float(count), float(count), float(count))
 
 
 def what_the_card_says(

@@ -11,6 +11,7 @@ from typing import Literal
 from wtlib.errors import WtlibError
 
 Side = Literal["below", "above"]
+Number = int | float
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Threshold:
 
 
 def confusion(
-    numbers: Sequence[float], tied: Sequence[bool], threshold: float, ties: Side
+    numbers: Sequence[Number], tied: Sequence[bool], threshold: Number, ties: Side
 ) -> Confusion:
     """Count what the rule "tied on this side of the threshold" gets right and wrong.
 
@@ -91,7 +92,7 @@ def confusion(
 
 
 def error_curve(
-    numbers: Sequence[float], tied: Sequence[bool], ties: Side
+    numbers: Sequence[Number], tied: Sequence[bool], ties: Side
 ) -> tuple[tuple[float, int], ...]:
     """Return (threshold, errors) for every threshold that differs in what it calls.
 
@@ -107,7 +108,7 @@ def error_curve(
             raise WtlibError(f"{number!r} has no place on a logarithmic axis: give numbers above 0")
     distinct = sorted(set(numbers))
     cuts = [
-        distinct[0],
+        float(distinct[0]),
         *(math.sqrt(low) * math.sqrt(high) for low, high in itertools.pairwise(distinct)),
         math.inf,
     ]
@@ -124,7 +125,7 @@ def error_curve(
     return tuple(curve)
 
 
-def best_threshold(numbers: Sequence[float], tied: Sequence[bool], ties: Side) -> Threshold:
+def best_threshold(numbers: Sequence[Number], tied: Sequence[bool], ties: Side) -> Threshold:
     """Find the thresholds that make the fewest errors.
 
     Raises:
@@ -136,7 +137,7 @@ def best_threshold(numbers: Sequence[float], tied: Sequence[bool], ties: Side) -
     return Threshold(ties, values, confusion(numbers, tied, values[0], ties))
 
 
-def _check(numbers: Sequence[float], tied: Sequence[bool]) -> None:
+def _check(numbers: Sequence[Number], tied: Sequence[bool]) -> None:
     if not numbers:
         raise WtlibError("no models to call: give at least one number")
     if len(numbers) != len(tied):

@@ -110,7 +110,7 @@ def test_printed(text: Any, value: float, half: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "count", ["", "8 billion", "-3B", "8.2.1B", "1e9", -1, math.nan, math.inf, True, None]
+    "count", ["", "8 billion", "-3B", "8.2.1B", "1e9", -1, math.nan, math.inf, True]
 )
 def test_what_is_not_a_count(count: Any) -> None:
     with pytest.raises(WtlibError, match=r"is not a count of parameters: give a number, or a text"):
@@ -121,7 +121,7 @@ def test_what_is_not_a_count(count: Any) -> None:
     ("sizes", "message"),
     [
         ((0, 768), "vocab_size is 0; it must be a whole number, at least 1"),
-        ((50_257, 768.0), r"d_model is 768\.0; it must be a whole number, at least 1"),
+        ((50_257, -768), "d_model is -768; it must be a whole number, at least 1"),
         ((True, 768), "vocab_size is True; it must be a whole number, at least 1"),
     ],
 )

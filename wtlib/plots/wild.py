@@ -90,7 +90,7 @@ def share_against_size(models: Sequence[CensusModel], size: Threshold, share: Th
 
 
 @styled
-def error_curves(curves: Mapping[str, Sequence[tuple[float, int]]], models: int) -> Figure:
+def error_curves(curves: Mapping[str, Sequence[tuple[int | float, int]]], models: int) -> Figure:
     """Draw how many models each threshold calls wrong; one panel for each quantity.
 
     Args:
@@ -322,7 +322,7 @@ def _label_lines(axes: Any, size: Threshold, share: Threshold) -> None:
     )  # fmt: skip
 
 
-def _count(number: float) -> str:
+def _count(number: int | float) -> str:
     """A number of parameters in three digits, or a plain small number."""
     for scale, unit in ((1e9, "B"), (1e6, "M")):
         if number >= scale:
