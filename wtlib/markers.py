@@ -7,7 +7,6 @@ follows. It should not write the marker itself.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float, Int64
@@ -18,8 +17,7 @@ from wtlib.corpus import Corpus
 from wtlib.errors import WtlibError
 from wtlib.training import LanguageModel, ModelConfig, batches
 
-Remedy = Literal["none", "no label", "bias", "mask"]
-REMEDIES: tuple[Remedy, ...] = get_args(Remedy)
+REMEDIES = ("none", "no label", "bias", "mask")
 
 _CONTEXT = 32
 _IGNORED = -100
@@ -36,7 +34,7 @@ class Marked:
     """
 
     tied: bool
-    remedy: Remedy
+    remedy: str
     written: float
     padding: float
     known: float
@@ -58,7 +56,7 @@ def marked(ids: Int64[Tensor, " N"], word: int, marker: int) -> Int64[Tensor, " 
 def fit_marked(
     corpus: Corpus,
     word: str,
-    remedy: Remedy,
+    remedy: str,
     *,
     tied: bool = True,
     steps: int = 150,
@@ -116,7 +114,7 @@ def _loss(logits: Float[Tensor, "B T V"], labels: Int64[Tensor, "B S"]) -> Tenso
 
 @torch.no_grad()
 def _measure(
-    model: LanguageModel, corpus: Corpus, word: int, mask: Tensor, tied: bool, remedy: Remedy
+    model: LanguageModel, corpus: Corpus, word: int, mask: Tensor, tied: bool, remedy: str
 ) -> Marked:
     V = corpus.vocab_size
     text = marked(corpus.valid, word, V)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int64
@@ -15,7 +15,7 @@ from wtlib.errors import WtlibError
 from wtlib.specimens.quiet import quiet
 from wtlib.tying import counted, ends
 
-Start = Literal["zeros", "random", "mean"]
+STARTS = ("zeros", "random", "mean")
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,8 @@ def _growth(model: Any, name: str, operation: Callable[[Any, int], None], more: 
     with quiet():
         operation(model, before[0] + more)
     table, head, bias = (
-        None if new is None else new - old
+        new - old if new is not None and old is not None else None
         for new, old in zip(_rows(model), before, strict=True)
-        if old is not None or new is None
     )
     assert table is not None
     assert head is not None
@@ -99,14 +98,14 @@ class NewRows:
     that are all old.
     """
 
-    start: Start
+    start: str
     share: float
     loss_before: float
     loss_after: float
 
 
 def new_rows(
-    table: Float[Tensor, "V d"], n: int, start: Start, *, std: float = 0.02, seed: int = 0
+    table: Float[Tensor, "V d"], n: int, start: str, *, std: float = 0.02, seed: int = 0
 ) -> Float[Tensor, "n d"]:
     """Return `n` rows to begin with: zeros, random ones of that `std`, or the table's mean row.
 
@@ -120,7 +119,7 @@ def new_rows(
         return table.new_empty(n, table.shape[1]).normal_(std=std, generator=generator)
     if start == "mean":
         return table.detach().mean(0).expand(n, -1).clone()
-    raise WtlibError(f"start={start!r} is none of {', '.join(get_args(Start))}")
+    raise WtlibError(f"start={start!r} is none of {', '.join(STARTS)}")
 
 
 @torch.no_grad()
@@ -130,7 +129,7 @@ def with_new_rows(
     labels: Int64[Tensor, " N"],
     rows: Float[Tensor, "n d"],
     *,
-    start: Start,
+    start: str,
     factor: float = 1.0,
 ) -> NewRows:
     """Score new rows against the same hidden states, and let them into the softmax.

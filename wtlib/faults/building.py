@@ -15,7 +15,7 @@ from wtlib.specimens.quiet import quiet
 
 V, D, LAYERS = 48, 16, 3
 TABLE, HEAD = "model.embed_tokens.weight", "lm_head.weight"
-_IDS = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
+_IDS: dict[str, Any] = {"bos_token_id": None, "eos_token_id": None, "pad_token_id": None}
 
 
 def llama(*, tied: bool = True) -> Any:
@@ -39,7 +39,13 @@ def gpt2(*, tied: bool = True) -> Any:
     """A GPT-2 of one layer and width 16."""
     from transformers import GPT2Config, GPT2LMHeadModel
 
-    sizes = {"vocab_size": V, "n_embd": D, "n_layer": 1, "n_head": 2, "n_positions": 16}
+    sizes: dict[str, Any] = {
+        "vocab_size": V,
+        "n_embd": D,
+        "n_layer": 1,
+        "n_head": 2,
+        "n_positions": 16,
+    }
     config = GPT2Config(**sizes, tie_word_embeddings=tied, **_IDS)
     return _quietly(lambda: GPT2LMHeadModel(config))
 

@@ -99,8 +99,8 @@ def shard_together(build: Build) -> nn.Module:
 def _one_rank() -> Iterator[DeviceMesh]:
     """A process group of this process alone: what sharding does to names needs no second one."""
     with tempfile.TemporaryDirectory() as folder:
-        store = dist.FileStore(str(Path(folder, "store")), 1)
-        dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+        place = Path(folder, "ranks").as_uri()
+        dist.init_process_group("gloo", init_method=place, rank=0, world_size=1)
         try:
             yield init_device_mesh("cpu", (1,))
         finally:

@@ -74,7 +74,7 @@ def factors(points: Mapping[str, Mapping[float, Calibration]], *, model: str) ->
         data=table(
             rows,
             ["scaled", "factor", "loss", "ECE", "temperature", "loss then", "ECE then"],
-            align=["left", *["right"] * 6],
+            align=["left", "right", "right", "right", "right", "right", "right"],
         ),
     )
 

@@ -147,6 +147,6 @@ def _rule(factors: Mapping[int, float | None]) -> str | None:
     if not math.isclose(2 * power, halves, abs_tol=0.01) or halves / 2 not in _POWERS:
         return "another rule"
     constant, name = first / d ** (halves / 2), _POWERS[halves / 2]
-    if _same(constant, 1):
+    if _same(constant, 1.0):
         return name or "1"
     return f"{constant:.4g}{'' if name.startswith('1') else '·' if name else ''}{name.lstrip('1')}"
