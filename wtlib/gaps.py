@@ -95,14 +95,18 @@ def gaps(records: Iterable[Record]) -> tuple[Gap, ...]:
     return tuple(found)
 
 
-def trends(found: Iterable[Gap]) -> tuple[Trend, ...]:
-    """Return the trend of each scheme but ``none``, from the seeds that all of its depths have.
+SHALLOWEST = 4
+"""Layers from which schemes differ: with two, groups, cycles and sharing all are one scheme."""
 
-    A scheme with fewer than two depths has no trend.
+
+def trends(found: Iterable[Gap]) -> tuple[Trend, ...]:
+    """Return the trend of each scheme but ``none`` over depths of at least `SHALLOWEST`.
+
+    It takes the seeds that all of these depths have. A scheme with fewer than two depths has none.
     """
     by_scheme: dict[str, list[Gap]] = {}
     for gap in found:
-        if gap.sharing != "none":
+        if gap.sharing != "none" and gap.n_layers >= SHALLOWEST:
             by_scheme.setdefault(gap.sharing, []).append(gap)
     result = []
     for sharing, members in by_scheme.items():

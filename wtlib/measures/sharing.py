@@ -106,17 +106,20 @@ def gap_at(sharing: str, n_layers: int) -> float:
 
 
 def between(sharing: str, costlier: str) -> bool:
-    """Return whether a scheme loses something at every recorded depth above two, and less than
-    another one, on the average over seeds."""
-    depths = {gap.n_layers for gap in _gaps() if gap.n_layers > 2}
-    return all(0 < gap_at(sharing, n) < gap_at(costlier, n) for n in depths)
+    """Return whether a scheme loses something at every recorded depth at which schemes differ,
+    and less than another one, on the average over seeds."""
+    return all(0 < gap_at(sharing, n) < gap_at(costlier, n) for n in _depths())
 
 
 def cheaper(sharing: str, costlier: str) -> bool:
-    """Return whether a scheme loses less than another at every recorded depth above two, on the
-    average over seeds."""
-    depths = {gap.n_layers for gap in _gaps() if gap.n_layers > 2}
-    return all(gap_at(sharing, n) < gap_at(costlier, n) for n in depths)
+    """Return whether a scheme loses less than another at every such depth, on the average."""
+    return all(gap_at(sharing, n) < gap_at(costlier, n) for n in _depths())
+
+
+def _depths() -> set[int]:
+    from wtlib.gaps import SHALLOWEST
+
+    return {gap.n_layers for gap in _gaps() if gap.n_layers >= SHALLOWEST}
 
 
 @functools.cache
