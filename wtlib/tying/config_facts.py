@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -43,8 +44,11 @@ _SCALES: Mapping[str, tuple[str, ...]] = {
 T5_FAMILY = {"t5", "mt5", "umt5", "longt5"}
 _T5_SCALE = "scale_decoder_outputs"
 _SIZES = ("hidden_size", "n_embd", "d_model", "dim", "model_dim", "embed_dim")
-# What the names of transformers' architectures with logits over the vocabulary contain.
-_WITH_HEAD = ("CausalLM", "LMHead", "ConditionalGeneration", "MaskedLM", "PreTraining")
+# How the names of transformers' architectures without logits over the vocabulary end.
+_WITHOUT_HEAD = re.compile(
+    r"((?<!LMHead)(?<!DoubleHeads)(?<!MT)Model|Encoder|Classification|QuestionAnswering|MultipleChoice"
+    r"|Regression|Retrieval|NextSentencePrediction)$"
+)
 _CLASS_FLAGS = Path(__file__).parents[1] / "data" / "class_flags.json"
 
 
@@ -183,7 +187,7 @@ def _wrong_scale(
 def _expects_head(architectures: Any) -> bool:
     if not isinstance(architectures, list) or not architectures:
         return True
-    return any(isinstance(a, str) and ending in a for a in architectures for ending in _WITH_HEAD)
+    return not all(isinstance(name, str) and _WITHOUT_HEAD.search(name) for name in architectures)
 
 
 def _text_key(config: Mapping[str, Any]) -> str:

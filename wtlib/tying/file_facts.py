@@ -42,6 +42,8 @@ def file_facts(checkpoint: Checkpoint) -> FileFacts | None:
     matrices = [name for name, entry in entries.items() if len(entry.shape) == 2]
     tables, heads = names.tables(matrices), names.heads(matrices)
     table = entries[tables[0]] if tables else None
+    if table is not None and not heads:
+        heads = _heads_by_shape(table, tables, matrices, entries)
     head = entries[heads[0]] if heads else None
     verdict = compare(table, head) if table and head else Comparison(None)
     equal = _equal_names(table, (*tables, *heads), entries, head, verdict)
@@ -78,6 +80,20 @@ def file_facts(checkpoint: Checkpoint) -> FileFacts | None:
         ),
         adapter=checkpoint.adapter,
         adapted=names.adapted(entries) if checkpoint.adapter else (),
+    )
+
+
+def _heads_by_shape(
+    table: Entry, tables: tuple[str, ...], matrices: list[str], entries: Mapping[str, Entry]
+) -> tuple[str, ...]:
+    """Matrices outside the blocks that have the table's shape and no lookup's name."""
+    return tuple(
+        name
+        for name in matrices
+        if name not in tables
+        and names.outside_blocks(name)
+        and entries[name].shape == table.shape
+        and not any(part in name for part in ("emb", "pos", "wpe"))
     )
 
 

@@ -16,13 +16,14 @@ TABLES = (
     "token_embd.weight", "tok_embeddings.weight", "embed_in.weight", "tokens_embed.weight",
     "word_embedding.weight", "token_embedding.weight", "tok_embedding.weight",
     "in_out_embed.weight", "embeddings.weight", "embedding.weight", "emb.weight",
-    "token_embedder.embedding", "embed.W_E",
+    "token_embedder.embedding", "embed.W_E", "input_embedding.weight", "transformer.w.weight",
 )  # fmt: skip
 HEADS = (
     "lm_head.weight", "embed_out.weight", "output_layer.weight", "lm_head.decoder.weight",
     "predictions.decoder.weight", "generator_lm_head.weight", "output_projection.weight",
     "lm_head.linear.weight", "lm_loss.weight", "unembedding.weight", "unembed.W_U",
-    "word_embeddings_for_head.weight", "logits_dense.kernel", "transformer.ff_out.weight",
+    "word_embeddings_for_head.weight", "logits_dense.kernel", "head.decoder.weight",
+    "transformer.ff_out.weight",
 )  # fmt: skip
 # Too common as endings of other names: these count only as the whole name.
 _WHOLE_HEADS = ("output.weight", "head.weight", "decoder.weight", "proj_out.weight",
@@ -38,7 +39,8 @@ _PROJECTIONS = (
 )  # fmt: skip
 # Kept in files by older versions, and no parameters.
 _BUFFERS = ("attn.bias", "attn.masked_bias", "inv_freq", "position_ids", "attention.bias",
-            "attention.masked_bias", "final_logits_bias")  # fmt: skip
+            "attention.masked_bias", "final_logits_bias", "e_score_correction_bias", "act_fn.beta",
+            "act_fn.eps")  # fmt: skip
 # What quantisers store in place of a weight, or beside it.
 _PACKED = ("qweight", "weight_packed", "weight_scale", "scales", "SCB")
 # Copies of the table that pipeline ranks keep equal by communication.
@@ -56,6 +58,11 @@ def tables(names: Iterable[str]) -> tuple[str, ...]:
 def heads(names: Iterable[str]) -> tuple[str, ...]:
     """The output heads among some names, the preferred first."""
     return _ranked(names, HEADS, _WHOLE_HEADS)
+
+
+def outside_blocks(name: str) -> bool:
+    """Whether a name has no number in it, as those of a model's ends."""
+    return not any(part.isdigit() for part in name.split("."))
 
 
 def biases(names: Iterable[str]) -> tuple[str, ...]:
@@ -92,7 +99,7 @@ def is_buffer(name: str, dimensions: int) -> bool:
     """Whether a stored tensor is no parameter: a mask, a table of positions or frequencies."""
     plain = bare(name)
     return any(_ends(plain, ending) for ending in _BUFFERS) and (
-        dimensions != 1 or not plain.endswith(".bias")
+        dimensions != 1 or not plain.endswith(".bias")  # else the bias of a projection
     )
 
 
@@ -107,7 +114,7 @@ def _ranked(
     found = []
     for name in names:
         plain = bare(name)
-        if any(part.isdigit() for part in plain.split(".")):
+        if not outside_blocks(plain):
             continue
         rank = next((i for i, ending in enumerate(endings) if _ends(plain, ending)), None)
         if rank is None and plain in whole:

@@ -12,10 +12,20 @@ from typing import Any
 
 import transformers
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+)
 
 import wtlib
 from wtlib.specimens.quiet import quiet
 
+LANGUAGE_MODELS = {
+    *MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    *MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    *MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+}
 PATH = Path(wtlib.__file__).parent / "data" / "class_flags.json"
 
 
@@ -34,6 +44,8 @@ def measure() -> dict[str, Any]:
                 kept = [_flag(make(tie_word_embeddings=value)) for value in (True, False)]
             except Exception:  # a class that cannot be built without arguments
                 continue
+            if flag is None and model_type in LANGUAGE_MODELS and not _text(make):
+                flag = False  # models read the flag with that default
             if not isinstance(flag, bool):
                 continue
             (tied if flag else untied).append(model_type)
@@ -54,8 +66,12 @@ def _flag(config: Any) -> Any:
     return getattr(config, "tie_word_embeddings", None)
 
 
+def _text(make: Any) -> bool:
+    return "text_config" in getattr(make, "sub_configs", {})
+
+
 def _nested(make: Any, default: Any, value: bool) -> Any:
-    if "text_config" not in getattr(make, "sub_configs", {}):
+    if not _text(make):
         return _flag(default)
     text = default.text_config.to_dict() | {"tie_word_embeddings": value}
     try:

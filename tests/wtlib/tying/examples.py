@@ -274,8 +274,8 @@ EXAMPLES: Mapping[str, Example] = {
     ),
     "equal-blocks": Example(stored(TIED, _blocks((1, 1))), stored(TIED, _blocks((1, 2)))),
     "equal-matrices": Example(
-        stored(TIED, {**ONE, "a.weight": matrix(5), "b.weight": matrix(5)}),
-        stored(TIED, {**ONE, "a.weight": matrix(5), "b.weight": matrix(6)}),
+        stored(TIED, {**ONE, "a.weight": matrix(5, D), "b.weight": matrix(5, D)}),
+        stored(TIED, {**ONE, "a.weight": matrix(5, D), "b.weight": matrix(6, D)}),
     ),
     "name-in-two-shards": Example(
         shards(ONE, {HEAD: matrix(2), TABLE: matrix(3)}), shards(ONE, {HEAD: matrix(2)})

@@ -380,6 +380,19 @@ def test_no_head_is_missed_where_none_belongs(architecture: str, tmp_path: Path)
     assert (found.codes, found.tied) == ((), None)
 
 
+def test_a_head_of_an_unheard_of_name_is_known_by_its_shape(tmp_path: Path) -> None:
+    found = inspect(folder(tmp_path, UNTIED, {**ONE, "speak.weight": matrix(2)}))
+    assert found.file is not None
+    assert (found.file.heads, found.tied, found.codes) == (("speak.weight",), False, ())
+
+
+def test_a_recurrences_decay_is_no_shared_block(tmp_path: Path) -> None:
+    decay = {f"model.layers.{i}.A_log": matrix(9, D, 2) for i in range(3)}
+    mixes = {f"model.layers.{i}.mix": matrix(8).reshape(1, 1, -1) for i in range(3)}
+    large = {f"model.layers.{i}.w": matrix(i, 40 * D) for i in range(3)}
+    assert inspect(folder(tmp_path, TIED, {TABLE: matrix(), **decay, **mixes, **large})).codes == ()
+
+
 def test_masks_of_old_files_are_no_parameters(tmp_path: Path) -> None:
     gpt = {"model_type": "gpt2", "vocab_size": V, "n_embd": D}
     tensors = {

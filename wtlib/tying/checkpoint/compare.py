@@ -14,6 +14,7 @@ from wtlib.tying.checkpoint.entries import Entry, InspectError
 CHUNK = 4 * 2**20
 _SAMPLE = 4_096
 _TAIL_ROWS = 4_096
+_SMALL = 20
 # What numpy has no name for is widened by hand; what is not here has no values without its scales.
 _FLOATS = {"F16": "<f2", "BF16": "<u2", "F32": "<f4", "F64": "<f8"}
 
@@ -47,12 +48,15 @@ def compare(a: Entry, b: Entry) -> Comparison:
 def copies(entries: Iterable[Entry]) -> tuple[tuple[str, ...], ...]:
     """Groups of names whose stored matrices are equal byte for byte.
 
-    Two samples of each matrix say which are worth reading. Matrices whose sample repeats one
-    number (all zeros, all ones) are left out: they are equal by initialisation, not by a tie.
+    Two samples of each matrix say which are worth reading. Left out is what is equal by
+    initialisation and not by a tie: matrices whose sample repeats one number (all zeros, all ones),
+    vectors of whatever shape, and matrices far smaller than the largest (a recurrence's decay).
     """
+    entries = [entry for entry in entries if entry.numel > max(entry.shape, default=1)]
+    least = max((entry.nbytes for entry in entries), default=0) // _SMALL
     alike: dict[tuple[str, tuple[int, ...], bytes], list[Entry]] = defaultdict(list)
     for entry in entries:
-        sample = _sample(entry) if len(entry.shape) > 1 and entry.nbytes else b""
+        sample = _sample(entry) if entry.nbytes > least else b""
         if sample and not _constant(sample):
             alike[entry.dtype, entry.shape, sample].append(entry)
     equal: dict[bytes, list[str]] = defaultdict(list)
