@@ -87,7 +87,7 @@ def test_advise_as_text_gives_every_reason(capsys: pytest.CaptureFixture[str]) -
     assert main(["advise", *SIZES, "--tokens", "1000"]) == 0
     out = capsys.readouterr().out
     assert out.startswith("TIE  (decided by: scarce-data)")
-    assert "ledger: essay-25, essay-26" in out
+    assert "ledger: essay-25, essay-26, presswolf-large" in out
     large = next(branch for branch in BRANCHES if branch.code == "large-saving")
     assert " ".join(large.because.split()) in " ".join(out.split())
     for heading in ("Uncertain:", "If you follow it:", "In the census, "):

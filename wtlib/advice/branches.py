@@ -118,7 +118,10 @@ BRANCHES: tuple[Branch, ...] = (
             "small corpora read many times."
         ),
         evidence="experiments",
-        claims=("essay-25", "essay-26"),
+        claims=(
+            *("essay-25", "essay-26", "presswolf-large", "presswolf-large-tied"),
+            *("thomas-untied", "thomas-tied"),
+        ),
         sources=("press2017output", "inan2017tying"),
     ),
     Branch(
@@ -143,7 +146,10 @@ BRANCHES: tuple[Branch, ...] = (
             "asserted more often than shown."
         ),
         evidence="judgement",
-        claims=("essay-31", "post-79", "post-85"),
+        claims=(
+            *("essay-31", "post-79", "post-85"),
+            *("lopardo-from-output", "lopardo-from-input"),
+        ),
         sources=("bertolotti2024tying", "lopardo2026biases"),
     ),
     Branch(
