@@ -168,8 +168,8 @@ def find(model_id: str) -> CensusModel:
         raise WtlibError(
             f"{model_id!r} names {len(found)} models of the census; give one of: {ids}"
         )
-    names = [name for model in load() for name in (model.id, model.id.split("/")[-1])]
-    near = ", ".join(get_close_matches(model_id, names, n=3))
+    names = {name.lower(): name for model in load() for name in (model.id, model.id.split("/")[-1])}
+    near = ", ".join(names[key] for key in get_close_matches(model_id.lower(), names, n=3))
     raise WtlibError(f"{model_id!r} is not in the census" + (f"; near it: {near}" if near else ""))
 
 

@@ -79,3 +79,20 @@ def test_sizes_that_are_not_all_there(capsys: pytest.CaptureFixture[str]) -> Non
 def test_size_of_zero(capsys: pytest.CaptureFixture[str]) -> None:
     error = refused(capsys, "--vocab-size", "0", "--d-model", "8", "--layers", "3")
     assert "vocab_size is 0; it must be at least 1" in error
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_config_in_any_encoding_of_json(
+    encoding: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(TINY | {"name": "é"}, ensure_ascii=False), encoding=encoding)
+    assert counted(capsys, str(path))["vocabulary_matrix"] == 97 * 24
+
+
+def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "there is no file 'cnofig.json'" in refused(capsys, "cnofig.json")
+
+
+def test_a_model_in_other_capitals(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "near it: gpt2" in refused(capsys, "GPT2")

@@ -71,3 +71,8 @@ def test_help_needs_no_torch() -> None:
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_bytes_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["routes", str(folder), "--text", "sky \udcff"]) == 2
+    assert r"--text 'sky \udcff' is not valid UTF-8" in capsys.readouterr().err

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +102,12 @@ def test_an_unknown_name_is_an_error() -> None:
         "There is no specimen 'gpt3': it is not one of auto, gpt2, smollm2-135m, not a folder, and "
         "not a hub id of the form owner/model. Check the spelling."
     )
+
+
+def test_a_file_is_an_error_that_names_its_folder(tiny: Path) -> None:
+    for ask in (specimens.resolve, specimens.config):
+        with pytest.raises(SpecimenError, match=r"config\.json is a file, and .* Name .*tiny\."):
+            ask(str(tiny / "config.json"))
 
 
 def test_auto_says_why_it_is_not_gpt2(tmp_path: Path) -> None:
@@ -449,65 +454,6 @@ def test_a_checkpoint_altered_while_it_is_written_is_an_error(
     with pytest.raises(SpecimenError, match=r"small-.* was altered while it was written, and"):
         embedded.ready(package(), installed / "some_package" / "small.gguf")
     assert not list((tmp_path / "cache").glob("small*"))
-
-
-# --- files -------------------------------------------------------------------------------------
-
-
-def test_a_digest_is_remembered_until_the_file_is_touched(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"one")
-    first = files.sha256(path)
-    monkeypatch.setattr(hashlib, "file_digest", None)
-    assert files.sha256(path) == first == hashlib.sha256(b"one").hexdigest()
-    monkeypatch.undo()
-    stamp = path.stat()
-    path.write_bytes(b"two")
-    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))  # as a careful forger would
-    assert files.sha256(path) == hashlib.sha256(b"two").hexdigest()
-
-
-def test_what_cannot_be_filled_is_not_published(tmp_path: Path) -> None:
-    def fill(folder: Path) -> None:
-        (folder / "half").write_text("half")
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        files.publish(tmp_path / "new", fill)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_what_a_killed_process_left_is_cleared_away(tmp_path: Path) -> None:
-    stale = tmp_path / ".new-it-abc"
-    stale.mkdir()
-    old = time.time() - 2 * files.LOCK_SECONDS
-    os.utime(stale, (old, old))
-    files.publish(tmp_path / "it", lambda folder: (folder / "a").touch())
-    assert [path.name for path in tmp_path.iterdir()] == ["it"]
-
-
-def test_a_lock_that_is_held_too_long_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LOCK_SECONDS", 0)
-    with (
-        files.only_one("it"),
-        pytest.raises(SpecimenError, match=r"it\.lock is held: another process"),
-        files.only_one("it"),
-    ):
-        pass
-
-
-def test_a_cache_that_cannot_be_written_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("WTLIB_CACHE", str(tmp_path / "file"))
-    with (
-        pytest.raises(SpecimenError, match=r"The cache folder .*file cannot be written"),
-        files.only_one("it"),
-    ):
-        pass
 
 
 def test_a_full_disk_is_an_error(

@@ -5,7 +5,9 @@ Each command is a module of this package with ``NAME``, ``HELP``, ``configure(pa
 """
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import pkgutil
 import sys
@@ -32,15 +34,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The command's exit status; 2 when the request cannot be answered.
     """
+    stdout = sys.stdout  # None when whoever called has closed it
+    if isinstance(stdout, io.TextIOWrapper):
+        # A terminal or a file that cannot hold a sign gets its code point instead of a traceback.
+        stdout.reconfigure(errors="backslashreplace")
     args = build_parser().parse_args(argv)
     try:
         status = int(args.run(args))
-        sys.stdout.flush()
+        if stdout is not None:
+            stdout.flush()
     except WtlibError as error:
         print(f"wtlib: {error}", file=sys.stderr)
         return 2
-    except BrokenPipeError:
-        # Whoever reads has enough (`| head`). Python would complain once more when it exits.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever reads has enough (`| head`)
+        _drop_what_is_unwritten()
         return 0
+    except OSError as error:  # a full disk, a folder that may not be read
+        _drop_what_is_unwritten()
+        print(f"wtlib: {error}", file=sys.stderr)
+        return 2
     return status
+
+
+def _drop_what_is_unwritten() -> None:
+    """Let Python flush into nothing when it exits; it would complain once more."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     from wtlib import claims, specimens
 
     chosen = [claims.find(name) for name in args.id] if args.id else claims.load()
-    specimen = specimens.load(args.specimen) if args.specimen else None
+    specimen = specimens.load(args.specimen) if args.specimen is not None else None
     verdicts = [claims.verdict(claim, specimen) for claim in chosen]
     if args.json:
         print(json.dumps({"claims": [_plain(v) for v in verdicts]}, ensure_ascii=False, indent=2))

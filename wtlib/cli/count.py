@@ -80,13 +80,12 @@ def _config(args: argparse.Namespace) -> tuple[str, dict[str, Any]]:
 
 
 def _target(target: str) -> dict[str, Any]:
-    from pathlib import Path
-
     from wtlib import census
     from wtlib.counting import read_config
     from wtlib.errors import WtlibError
+    from wtlib.paths import existing
 
-    if Path(target).expanduser().exists():
+    if existing(target) is not None:
         return read_config(target)
     try:
         return census.find(target).config()
@@ -96,7 +95,9 @@ def _target(target: str) -> dict[str, Any]:
         try:
             return specimens.config(target)
         except WtlibError as no_specimen:
-            raise WtlibError(f"{not_in_census}; {no_specimen}") from no_specimen
+            raise WtlibError(
+                f"there is no file {target!r}; {not_in_census}. {no_specimen}"
+            ) from no_specimen
 
 
 def _document(count: ParameterCount, flops: Flops) -> dict[str, Any]:

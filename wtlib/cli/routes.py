@@ -27,8 +27,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print both routes, with the largest difference between their sum and autograd's gradient."""
     from wtlib import specimens
+    from wtlib.errors import WtlibError
     from wtlib.routes import measure_routes
 
+    try:
+        args.text.encode()
+    except UnicodeEncodeError as error:  # Python keeps bytes it cannot decode as half characters
+        raise WtlibError(f"--text {args.text!r} is not valid UTF-8; encode it again") from error
     specimen = specimens.load(args.specimen)
     ids = specimen.tokenizer(args.text, return_tensors="pt").input_ids
     routes = measure_routes(specimen.model, ids, verify=True)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from wtlib.errors import WtlibError
+from wtlib.paths import existing, expanded
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
@@ -15,13 +16,13 @@ def read_config(path: str | Path) -> dict[str, Any]:
     Raises:
         WtlibError: there is none, or it does not hold a JSON object.
     """
-    path = Path(path).expanduser()
+    path = existing(str(path)) or expanded(str(path))
     if path.is_dir():
         path = path / "config.json"
         if not path.is_file():
             raise WtlibError(f"{path.parent} holds no config.json; give a model's folder")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_bytes())
     except OSError as error:
         raise WtlibError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -101,7 +101,12 @@ def check_rows(
     """Chosen token ids as a tensor on the table's device; raises `RouteInputError`."""
     if rows is None:
         return None
-    chosen = torch.as_tensor(rows, device=table.device)
+    try:
+        chosen = torch.as_tensor(rows, device=table.device)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise RouteInputError(
+            f"rows is {rows!r}; pass a flat sequence of token ids ({error})"
+        ) from error
     if not chosen.numel():
         return chosen.new_zeros(0, dtype=torch.long)
     if _not_integer(chosen) or chosen.dim() != 1:

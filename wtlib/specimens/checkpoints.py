@@ -61,9 +61,9 @@ def shards(index: Path) -> list[str]:
         SpecimenError: the index cannot be read, or names a file outside its folder.
     """
     try:
-        names = sorted(set(json.loads(index.read_text())["weight_map"].values()))
+        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
         plain = all(Path(name).name == name for name in names)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError):
+    except (OSError, ValueError, KeyError, AttributeError, TypeError, RecursionError):
         names, plain = [], False
     if not names or not plain:
         raise SpecimenError(

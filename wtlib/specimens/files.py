@@ -21,9 +21,20 @@ LOCK_SECONDS = 900
 
 
 def cache_folder() -> Path:
-    """The library's own cache: `WTLIB_CACHE`, else the platform's cache folder for the user."""
+    """The library's own cache: `WTLIB_CACHE`, else the platform's cache folder for the user.
+
+    Raises:
+        SpecimenError: `WTLIB_CACHE` begins with the ``~`` of a user who has no home.
+    """
     named = os.environ.get("WTLIB_CACHE")
-    return Path(named).expanduser().absolute() if named else user_cache_path("wtlib")
+    if not named:
+        return user_cache_path("wtlib")
+    try:
+        return Path(named).expanduser().absolute()
+    except RuntimeError as error:
+        raise SpecimenError(
+            f"WTLIB_CACHE is {named!r}, and that user has no home here. Name another folder."
+        ) from error
 
 
 def sha256(path: Path) -> str:

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+from wtlib.paths import expanded
 from wtlib.specimens import files
 from wtlib.specimens.pins import FilePin, HubPin, SpecimenError
 from wtlib.specimens.quiet import hub_quiet
@@ -222,4 +223,4 @@ def is_id(name: str) -> bool:
 def gpt2_folder() -> Path | None:
     """The folder the reader named in `WTLIB_GPT2_DIR`, if any."""
     named = os.environ.get(GPT2_FOLDER)
-    return Path(named).expanduser() if named else None
+    return expanded(named) if named else None

@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from wtlib.paths import existing
 from wtlib.specimens import checkpoints, embedded, hub
 from wtlib.specimens.pins import GPT2, SMOLLM2, HubPin, Identity, PackagePin, SpecimenError
 from wtlib.specimens.quiet import quiet
@@ -132,14 +133,12 @@ def config(name: str) -> dict[str, Any]:
         return _carried(known)
     if name == AUTO:
         return _carried(resolve(AUTO).name)
-    folder = Path(name).expanduser()
-    if not folder.is_dir() and hub.is_id(name):
-        return _parse(
-            hub.fetch(name, "config.json", hub.ask(name, "config.json", "main").commit_hash)
-        )
-    if not folder.is_dir():
+    folder = existing(name)
+    if folder is not None and folder.is_dir():
+        return _parse(folder / "config.json")
+    if folder is not None or not hub.is_id(name):
         resolve(name)  # raises, and says which names there are
-    return _parse(folder / "config.json")
+    return _parse(hub.fetch(name, "config.json", hub.ask(name, "config.json", "main").commit_hash))
 
 
 def _carried(name: str) -> dict[str, Any]:
@@ -148,8 +147,8 @@ def _carried(name: str) -> dict[str, Any]:
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text())
-    except (OSError, ValueError) as error:
+        content = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
         raise SpecimenError(f"{path} cannot be read as a configuration: {error}") from error
     if not isinstance(content, dict):
         raise SpecimenError(f"{path} is not a configuration: it holds no JSON object")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from wtlib.paths import existing
 from wtlib.specimens import checkpoints, embedded, hub
 from wtlib.specimens.pins import GPT2, SMOLLM2, HubPin, Identity, PackagePin, SpecimenError
 
@@ -53,9 +54,12 @@ def resolve(
         return _insist(gpt2, because)
     if name == package.name:
         return _embedded(package, f"asked for{because}")
-    if Path(name).expanduser().is_dir():
+    path = existing(name)
+    if path is not None and path.is_dir():
         # Absolute, so that the name means the same in a notebook's folder.
-        return _folder(Path(name).expanduser().resolve(), because)
+        return _folder(path.resolve(), because)
+    if path is not None:
+        raise SpecimenError(f"{name} is a file, and a specimen is a folder. Name {path.parent}.")
     if hub.is_id(name):
         return _hub_id(name, because)
     raise SpecimenError(
