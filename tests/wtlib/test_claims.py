@@ -139,6 +139,25 @@ def measure(**changes: Any) -> dict[str, Any]:
         (ROW | {"published": {"above": "3"}}, r"'post-1': bounds {'above': '3'}: give numbers"),
         (ROW | {"published": []}, r"claim 'post-1': list \[\]: give numbers"),
         (ROW | {"published": None}, r"claim 'post-1': None: give a number, words"),
+        (ROW | {"published": math.nan}, r"claim 'post-1': nan: give finite numbers"),
+        (ROW | {"published": {"above": math.inf}}, r"'post-1': {'above': inf}: give finite"),
+        (ROW | {"published": [1, math.nan]}, r"'post-1': \[1, nan\]: give finite numbers"),
+        (ROW | {"id": 1}, r"claim 1: id is 1; give words, in quotes if YAML"),
+        (ROW | {"source": ["post"]}, r"source is \['post'\]; give words"),
+        (ROW | {"claim": " "}, r"claim is ' '; give words"),
+        (ROW | {"note": True}, r"note is True; give words"),
+        (ROW | {"chapter": "2"}, r"chapter is '2'; give a whole number"),
+        (ROW | {"places": 1.5}, r"places is 1.5; give a whole number"),
+        (ROW | {"tolerance": -1}, r"tolerance is -1; give a number, zero or more"),
+        (ROW | {"tolerance": math.nan}, r"tolerance is nan; give a number, zero or more"),
+        (ROW | {"structural": "yes"}, r"structural is 'yes'; give true or false"),
+        (ROW | {"beside": {}}, r"beside is {}; give a list"),
+        (measure(per=0), r"claim 'post-1', measure: per is 0; give a whole number above zero"),
+        (measure(arguments=[3]), r"arguments is \[3\]; give a mapping of names to values"),
+        (
+            ROW | {"needs": "specimen", "specimen": "gtp2"},
+            r"claim 'post-1': no specimen 'gtp2'; known are gpt2, smollm2-135m",
+        ),
         (measure(function="arithmetic.guess"), r"no measure 'arithmetic.guess'; known are"),
         (measure(function="os.system"), r"'post-1': no measure 'os.system'; known are"),
         (measure(arguments={"part": 3}), r"percent: missing a required argument: 'whole'"),
@@ -160,6 +179,27 @@ def measure(**changes: Any) -> dict[str, Any]:
 def test_a_wrong_row_is_named(entry: Any, message: str, tmp_path: Path) -> None:
     with pytest.raises(claims.LedgerError, match=message):
         load(tmp_path, entry)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", r"claims\.yml: give a mapping `sources` and a list `claims`"),
+        (b"sources: {}", r"claims\.yml: give a mapping `sources` and a list `claims`"),
+        (b"sources: []\nclaims: []", r"give a mapping `sources` and a list `claims`"),
+        (b"sources: {", r"claims\.yml cannot be read as a ledger: while parsing"),
+        (b"\xff\xfe\xff", r"claims\.yml cannot be read as a ledger: 'utf-8'"),
+        (b"claims: [{note: a, id: b, note: c}]", r"key 'note' stands twice; remove one(.|\n)*line"),
+        (b"claims: [!!python/object:x {}]", r"claims\.yml cannot be read as a ledger: could not"),
+        (None, r"claims\.yml cannot be read as a ledger: .*No such file"),
+    ],
+)
+def test_a_file_that_is_no_ledger(content: bytes | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "claims.yml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(claims.LedgerError, match=message):
+        claims.load(path)
 
 
 def test_two_claims_of_one_name(tmp_path: Path) -> None:

@@ -9,20 +9,16 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
-import yaml
-
 from wtlib import measures
 from wtlib.claims import values
-from wtlib.errors import WtlibError
+from wtlib.claims.entries import LedgerError, checked, read
 
 Needs = Literal["nothing", "configs", "specimen", "experiment"]
+# The specimens that a claim can be about, and how reasons and tables name them.
+SPECIMENS = {"gpt2": "GPT-2", "smollm2-135m": "SmolLM2-135M-Instruct"}
 PATH = Path(__file__).parent.parent / "data" / "claims.yml"
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
-
-
-class LedgerError(WtlibError):
-    """The ledger's file is wrong, or has no such claim."""
 
 
 @dataclass(frozen=True)
@@ -108,15 +104,16 @@ def load(path: Path = PATH) -> tuple[Claim, ...]:
     """Return every claim, in the file's order.
 
     Raises:
-        LedgerError: the file has an unknown, missing or contradictory entry, two claims of one
-            name, a claim without its source, or a function that wtlib.measures does not have.
+        LedgerError: the file cannot be read, has an unknown, missing or contradictory entry, two
+            claims of one name, a claim without its source, or a function that wtlib.measures does
+            not have.
     """
-    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    described, entries = read(path)
     sources = {
-        key: Source(key=key, **_checked(f"source {key}", entry, _SOURCE_KEYS, _SOURCE_KEYS))
-        for key, entry in data["sources"].items()
+        key: Source(key=key, **checked(f"source {key}", entry, _SOURCE_KEYS, _SOURCE_KEYS))
+        for key, entry in described.items()
     }
-    claims = tuple(_claim(entry, sources) for entry in data["claims"])
+    claims = tuple(_claim(entry, sources) for entry in entries)
     names: set[str] = set()
     for claim in claims:
         for name in (claim.id, claim.slug):
@@ -159,20 +156,6 @@ _CLAIM_KEYS = _REQUIRED | {
 }  # fmt: skip
 
 
-def _checked(
-    what: str, entry: Any, known: frozenset[str], required: frozenset[str]
-) -> dict[str, Any]:
-    if not isinstance(entry, dict):
-        raise LedgerError(f"{what}: {entry!r} is not a mapping")
-    for key in entry:
-        if key not in known:
-            raise LedgerError(f"{what}: unknown key {key!r}; known are {', '.join(sorted(known))}")
-    for key in sorted(required):
-        if key not in entry:
-            raise LedgerError(f"{what}: no {key!r}; add it")
-    return entry
-
-
 def _measure(what: str, entry: Mapping[str, Any], on_model: bool) -> Measure:
     measure = Measure(
         function=entry["function"],
@@ -197,8 +180,11 @@ def _measure(what: str, entry: Mapping[str, Any], on_model: bool) -> Measure:
 
 
 def _beside(what: str, entry: Any) -> Beside:
-    entry = _checked(what, entry, _BESIDE_KEYS, frozenset({"label", "function", "arguments"}))
+    entry = checked(what, entry, _BESIDE_KEYS, frozenset({"label", "function", "arguments"}))
     specimen, architecture = entry.get("specimen"), entry.get("architecture")
+    for name in (specimen, architecture):
+        if name not in (None, *SPECIMENS):
+            raise LedgerError(f"{what}: no specimen {name!r}; known are {', '.join(SPECIMENS)}")
     if specimen is not None and architecture is not None:
         raise LedgerError(f"{what}: a specimen and an architecture: give one of them")
     return Beside(
@@ -214,7 +200,7 @@ def _beside(what: str, entry: Any) -> Beside:
 def _claim(entry: Any, sources: Mapping[str, Source]) -> Claim:
     name = entry.get("id") if isinstance(entry, dict) else entry
     what = f"claim {name!r}"
-    entry = _checked(what, entry, _CLAIM_KEYS, _REQUIRED)
+    entry = checked(what, entry, _CLAIM_KEYS, _REQUIRED)
     if not _ID.fullmatch(entry["id"]):
         raise LedgerError(f"{what}: an id is lower-case words and digits joined by hyphens")
     if entry["source"] not in sources:
@@ -229,6 +215,8 @@ def _claim(entry: Any, sources: Mapping[str, Source]) -> Claim:
     specimen = entry.get("specimen")
     if (needs == "specimen") != (specimen is not None):
         raise LedgerError(f"{what}: needs {needs!r}, specimen {specimen!r}: one asks for the other")
+    if specimen not in (None, *SPECIMENS):
+        raise LedgerError(f"{what}: no specimen {specimen!r}; known are {', '.join(SPECIMENS)}")
     if ("measure" in entry) == ("unmeasured" in entry):
         raise LedgerError(f"{what}: give either a measure, or why it is unmeasured")
     try:
@@ -240,7 +228,7 @@ def _claim(entry: Any, sources: Mapping[str, Source]) -> Claim:
         required = frozenset({"function", "arguments"})
         measure = _measure(
             what,
-            _checked(f"{what}, measure", entry["measure"], _MEASURE_KEYS, required),
+            checked(f"{what}, measure", entry["measure"], _MEASURE_KEYS, required),
             on_model=specimen is not None,
         )
     places = entry.get("places", 0)

@@ -3,6 +3,7 @@
 A value is a number, yes or no, words, a list of these, or bounds that a number is claimed to keep.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,8 @@ def parse(raw: Any) -> Value:
     Raises:
         ValueFormError: it is none of the kinds above.
     """
+    if any(isinstance(number, float) and not math.isfinite(number) for number in _parts(raw)):
+        raise ValueFormError(f"{raw!r}: give finite numbers")
     if isinstance(raw, Mapping):
         keys = tuple(raw)
         if keys not in _BOUNDS or not all(_is_number(number) for number in raw.values()):
@@ -149,6 +152,10 @@ def _scalar_text(value: Scalar, places: int) -> str:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _parts(raw: Any) -> Sequence[Any]:
+    return tuple(raw.values()) if isinstance(raw, Mapping) else _as_sequence(raw)
 
 
 def _as_sequence(value: Any) -> Sequence[Any]:

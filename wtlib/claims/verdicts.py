@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wtlib import display, measures
 from wtlib.claims import values
-from wtlib.claims.rows import Beside, Claim, Measure, find
+from wtlib.claims.rows import SPECIMENS, Beside, Claim, Measure, find
 from wtlib.measures import models
 
 if TYPE_CHECKING:
@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 Word = Literal["reproduced", "differs", "not re-measured here"]
 WORDS: tuple[Word, ...] = ("reproduced", "differs", "not re-measured here")
-
-# How the models are named in reasons and tables.
-_NAMES = {"gpt2": "GPT-2", "smollm2-135m": "SmolLM2-135M-Instruct"}
 
 
 @dataclass(frozen=True)
@@ -77,7 +74,7 @@ def verdict(claim: Claim, specimen: "Specimen | None" = None) -> Verdict:
         return Verdict(claim, word, None, "", claim.unmeasured, claim.command, beside)
     on, observation = "", None
     if claim.specimen is not None:
-        name = _NAMES.get(claim.specimen, claim.specimen)
+        name = SPECIMENS[claim.specimen]
         if specimen is not None and specimen.name == claim.specimen:
             on, observation = f"{name}, trained", _observe(specimen)
         elif claim.structural:
