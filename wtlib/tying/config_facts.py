@@ -42,7 +42,7 @@ _SCALES: Mapping[str, tuple[str, ...]] = {
 }
 # These multiply a tied head's input by d_model**-0.5, and so start their table at N(0, 1).
 T5_FAMILY = {"t5", "mt5", "umt5", "longt5"}
-_T5_SCALE = "scale_decoder_outputs"
+T5_SCALE = "scale_decoder_outputs"
 _SIZES = ("hidden_size", "n_embd", "d_model", "dim", "model_dim", "embed_dim")
 # How the names of transformers' architectures without logits over the vocabulary end.
 _WITHOUT_HEAD = re.compile(
@@ -69,6 +69,7 @@ def config_facts(config: Mapping[str, Any]) -> ConfigFacts:
         source=source,
         key=key,
         loader_flag=_loader_flag(config, text, model_type),
+        forced=model_type in _class_flags()["forced"],
         invalid=_invalid(config, text),
         disagreements=_disagreements(config, text, model_type),
         vocab_size=_size(text, "vocab_size") or _size(config, "vocab_size"),
@@ -102,6 +103,8 @@ def _flag(
     usual = FLAG in config
     if any(own.values()) and not (usual and config[FLAG]):
         return True, "family's own key", next(key for key, tied in own.items() if tied)
+    if usual and config[FLAG] and _kept_from_t5(config, model_type):
+        return False, "family's own key", T5_SCALE
     if usual:
         return bool(config[FLAG]), "top level", FLAG
     if own:
@@ -162,6 +165,8 @@ def _disagreements(
         said[FLAG] = bool(config[FLAG])
     if text is not config and FLAG in text:
         said[f"{_text_key(config)}.{FLAG}"] = bool(text[FLAG])
+    if _kept_from_t5(config, model_type):
+        said[T5_SCALE] = False
     if len(set(said.values())) < 2:
         return ()
     return tuple(f"{key} says {'tied' if tied else 'untied'}" for key, tied in said.items())
@@ -178,16 +183,19 @@ def _invalid(config: Mapping[str, Any], text: Mapping[str, Any]) -> str | None:
 def _wrong_scale(
     config: Mapping[str, Any], model_type: str | None, flag: bool | None
 ) -> str | None:
-    scale = config.get(_T5_SCALE)
-    if model_type not in T5_FAMILY or not isinstance(scale, bool) or scale == flag:
-        return None
-    return f"{_T5_SCALE} is {str(scale).lower()}"
+    scaled = model_type in T5_FAMILY and config.get(T5_SCALE) is True
+    return f"{T5_SCALE} is true" if scaled and flag is False else None
 
 
 def _expects_head(architectures: Any) -> bool:
     if not isinstance(architectures, list) or not architectures:
         return True
     return not all(isinstance(name, str) and _WITHOUT_HEAD.search(name) for name in architectures)
+
+
+def _kept_from_t5(config: Mapping[str, Any], model_type: str | None) -> bool:
+    """Whether a T5's flag was false before transformers 5 overwrote it, and kept it as this key."""
+    return model_type in T5_FAMILY and config.get(T5_SCALE) is False
 
 
 def _text_key(config: Mapping[str, Any]) -> str:

@@ -17,7 +17,8 @@ class ConfigFacts:
     """What a config says about the tie.
 
     ``flag`` is the config's own word, ``source`` and ``key`` where it stands. ``loader_flag`` is
-    what transformers' config class makes of the same file; ``None`` for families it does not know.
+    what transformers' config class makes of the same file; ``None`` for families it does not know;
+    ``forced`` that the class sets it whatever the file says.
     ``disagreements`` are pairs of keys that contradict each other, in words. ``missing_scales`` are
     multipliers the family needs and the config lacks, ``wrong_scale`` one that contradicts the
     flag. ``stored_layers`` is below ``layers`` where blocks are shared. ``expects_head`` is false
@@ -29,6 +30,7 @@ class ConfigFacts:
     source: FlagSource | None
     key: str | None
     loader_flag: bool | None
+    forced: bool
     invalid: str | None
     disagreements: tuple[str, ...]
     vocab_size: int | None

@@ -65,7 +65,7 @@ CODES: Mapping[str, Code] = {
     ),
     "scale-contradicts-flag": Code(
         "warning",
-        "A T5 config scales the decoder's output although untied, or not although tied.",
+        "A T5 config says untied, and that the decoder's output is scaled as for a tied head.",
         "Divide by the root of d_model when the head is tied, and only then.",
     ),
     "head-random": Code(

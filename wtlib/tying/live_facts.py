@@ -187,6 +187,7 @@ def _default_init(weight: Tensor) -> bool | None:
     """Whether a sample of the numbers has the mean and spread of N(0, 1), within a few per cent."""
     if not address(weight) or not weight.is_floating_point():
         return None
-    sample = weight.detach().flatten()[:_SAMPLE].float()
+    rows = max(1, _SAMPLE * weight.shape[0] // weight.numel())
+    sample = weight.detach()[:rows].float()
     allowed = 5 / sample.numel() ** 0.5
     return bool(abs(sample.mean()) < allowed and abs(sample.std() - 1) < allowed)

@@ -74,6 +74,13 @@ def _against_flag(config: ConfigFacts | None, live: LiveFacts) -> Iterator[Findi
         return
     if not flag:
         return
+    if config is not None and config.forced and not live.equal_values:
+        yield finding(
+            "flag-overruled",
+            f"transformers' class for {config.model_type} says tied whatever the file said, and "
+            f"{head.name} has values of its own.",
+        )
+        return
     code = "tie-broken" if live.equal_values else "tie-missing"
     values = "equal" if live.equal_values else "different"
     yield finding(

@@ -37,16 +37,16 @@ def measure() -> dict[str, Any]:
     inherits: list[str] = []
     with quiet():
         for model_type in sorted(CONFIG_MAPPING.keys()):
+            make: Any = CONFIG_MAPPING[model_type]
             try:
-                make: Any = CONFIG_MAPPING[model_type]
                 default = make()
                 flag = _flag(default)
+                if flag is None and model_type in LANGUAGE_MODELS and not _text(make):
+                    flag = False  # models read the flag with that default
+                if not isinstance(flag, bool):
+                    continue
                 kept = [_flag(make(tie_word_embeddings=value)) for value in (True, False)]
             except Exception:  # a class that cannot be built without arguments
-                continue
-            if flag is None and model_type in LANGUAGE_MODELS and not _text(make):
-                flag = False  # models read the flag with that default
-            if not isinstance(flag, bool):
                 continue
             (tied if flag else untied).append(model_type)
             if kept == [flag, flag]:

@@ -226,7 +226,7 @@ EXAMPLES: Mapping[str, Example] = {
         config_only({**_GRANITE, "embedding_multiplier": 12.0, "logits_scaling": 8.0}),
     ),
     "scale-contradicts-flag": Example(
-        config_only({**_T5, "tie_word_embeddings": True, "scale_decoder_outputs": False}),
+        config_only({**_T5, "tie_word_embeddings": False, "scale_decoder_outputs": True}),
         config_only({**_T5, "tie_word_embeddings": True, "scale_decoder_outputs": True}),
     ),
     "head-random": Example(stored(UNTIED, ONE), stored(UNTIED, TWO)),

@@ -1,4 +1,5 @@
 import json
+import pkgutil
 import subprocess
 import sys
 import time
@@ -13,6 +14,7 @@ from torch import nn
 
 from tests.wtlib.tying import files
 from tests.wtlib.tying.files import GPT2, HEAD, LLAMA, TABLE, D, V, folder, matrix
+from wtlib import tying
 from wtlib.cli import main
 from wtlib.tying import MECHANISMS, THREATS, InspectError, inspect
 from wtlib.tying.cases import Projected, TwoEnds, TwoStacks, by_data, by_transpose, tied
@@ -134,6 +136,26 @@ def test_what_only_a_live_model_has(extra: dict[str, Any], tmp_path: Path) -> No
 def test_a_target_that_is_none() -> None:
     with pytest.raises(InspectError, match="the target is a dict; give a folder"):
         inspect({})  # type: ignore[arg-type]
+
+
+# The package
+
+
+def test_files_are_inspected_without_torch_and_names_load_their_modules() -> None:
+    code = (
+        "import sys, wtlib.tying as t; from wtlib.tying import inspect; "
+        "assert 'torch' not in sys.modules; from wtlib.tying import fingerprint, survival; "
+        "assert all(callable(f) for f in (inspect, fingerprint, survival)); "
+        "assert all(getattr(t, name) is not None for name in t.__all__)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_module_has_the_name_of_a_thing_it_would_hide() -> None:
+    modules = {module.name for module in pkgutil.iter_modules(tying.__path__)}
+    assert modules & set(tying.__all__) == set()
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        tying.nonsense  # noqa: B018
 
 
 # The command line
