@@ -1,9 +1,9 @@
 """Execute a notebook again when anything its numbers depend on has changed.
 
 MyST-NB's cache knows a notebook by its code cells alone, so it would keep an old number on the page
-after the library, a pin or the weights changed. Here the cache's folder is named by a key made of
-all of these: another key is another, empty cache. The folder is a configuration value, so a new key
-also makes Sphinx read every page again.
+after the library, a record of training runs, a pin or the weights changed. Here the cache's folder
+is named by a key made of all of these: another key is another, empty cache. The folder is a
+configuration value, so a new key also makes Sphinx read every page again.
 """
 
 import hashlib
@@ -14,7 +14,6 @@ from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
-from sphinx.errors import ConfigError
 from sphinx.util import logging
 
 from wtlib import specimens
@@ -23,14 +22,18 @@ logger = logging.getLogger(__name__)
 
 
 def execution_key(root: Path, weights: str) -> str:
-    """Return 16 hex digits over the library's files, the pins, Python's version and the weights."""
+    """Return 16 hex digits over all that a number depends on beside its notebook's code.
+
+    That is the library's files, the records it reads, the pins, Python's version and the weights.
+    """
     library = [
         path
         for path in sorted((root / "wtlib").rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     ]
     digest = hashlib.sha256()
-    for path in [*library, root / "requirements.txt", root / "constraints.txt"]:
+    records = sorted((root / "notebooks" / "records").glob("*.jsonl"))
+    for path in [*library, *records, root / "requirements.txt", root / "constraints.txt"]:
         content = path.read_bytes()
         digest.update(f"{path.relative_to(root).as_posix()}\0{len(content)}\0".encode())
         digest.update(content)
@@ -43,7 +46,9 @@ def choose_cache(app: Sphinx, config: Config) -> None:
     try:
         resolution = specimens.prepare(progress=True)
     except specimens.SpecimenError as error:
-        raise ConfigError(str(error)) from error
+        # Jupyter Book shows an error of an extension under pages of traceback. This one is the
+        # reader's to mend, and says how.
+        raise SystemExit(f"specimen: {error}") from error
     logger.info("specimen: %s", resolution)
     os.environ["WTLIB_SPECIMEN"] = resolution.name
     root = Path(app.srcdir)
