@@ -34,8 +34,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(found.document(), indent=2))
     else:
-        print("\n".join(_lines(found)))
+        print("\n".join(map(_printable, _lines(found))))
     return found.exit_status
+
+
+def _printable(line: str) -> str:
+    """A line without control characters: names come from files, which may come from anyone."""
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in line)
 
 
 def _lines(found: Inspection) -> Iterator[str]:

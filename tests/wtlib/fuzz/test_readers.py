@@ -6,7 +6,9 @@ import struct
 import time
 import tracemalloc
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 
 import gguf
@@ -16,6 +18,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.wtlib.tying.files import gguf_file, matrix
+from wtlib.counting import FAMILIES
+from wtlib.errors import WtlibError
+from wtlib.tying import inspect
 from wtlib.tying.checkpoint import HeaderError
 from wtlib.tying.checkpoint.entries import Header
 from wtlib.tying.checkpoint.gguf import read as read_gguf
@@ -147,6 +152,26 @@ def test_any_bytes(content: bytes) -> None:
     for read in (read_safetensors, read_gguf):
         check(read, content)
         check(read, b"GGUF\x03\x00\x00\x00" + content)
+
+
+CONFIG_KEYS = (
+    "model_type", "tie_word_embeddings", "share_embedding", "weight_tying", "text_config",
+    "vocab_size", "hidden_size", "n_embd", "d_model", "architectures", "scale_decoder_outputs",
+    "num_hidden_layers", "layer_sharing", "embedding_size", "num_hidden_groups",
+)  # fmt: skip
+
+
+@settings(SETTINGS, max_examples=40)
+@given(st.integers(0, 2**64))
+def test_any_config(tmp_path: Path, seed: int) -> None:
+    random = Random(seed)
+    path = tmp_path / "config.json"
+    for _ in range(INPUTS):
+        config = {random.choice(CONFIG_KEYS): value(random) for _ in range(random.randint(0, 12))}
+        config["model_type"] = random.choice((*FAMILIES, "llava", "gemma3", value(random)))
+        path.write_text(json.dumps(config))
+        with suppress(WtlibError):
+            json.dumps(inspect(path).document(), allow_nan=False)
 
 
 def test_the_unmutated_files_are_read(model: bytes) -> None:

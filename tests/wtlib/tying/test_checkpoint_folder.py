@@ -77,6 +77,13 @@ def test_an_index_that_is_no_json_or_huge(tmp_path: Path) -> None:
         open_checkpoint(tmp_path)
 
 
+def test_an_index_of_too_many_items(tmp_path: Path) -> None:
+    index = folder(tmp_path, LLAMA) / "model.safetensors.index.json"
+    index.write_bytes(b"[" + b"[]," * 2_500_001 + b"[]]")
+    with pytest.raises(InspectError, match="more than 5,000,000 items"):
+        open_checkpoint(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "a.pth", "b.ckpt"])
 def test_a_pickle_is_refused_with_the_way_to_convert_it(name: str, tmp_path: Path) -> None:
     (folder(tmp_path, LLAMA) / name).write_bytes(b"\x80\x02.")

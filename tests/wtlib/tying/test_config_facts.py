@@ -99,7 +99,8 @@ def test_a_flag_that_is_no_boolean(value: object) -> None:
 
 
 def test_the_stored_list_of_class_flags_is_what_the_installed_version_does() -> None:
-    assert json.loads(class_flags.PATH.read_text()) == class_flags.measure()
+    stored = json.loads(class_flags.PATH.read_text())
+    assert stored == class_flags.measure(), "run python -m tests.wtlib.tying.class_flags"
 
 
 def test_the_list_and_the_closed_forms_agree_on_defaults() -> None:

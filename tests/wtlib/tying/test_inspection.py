@@ -183,6 +183,18 @@ def test_json_is_the_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert json.loads(capsys.readouterr().out) == inspect(target).document()
 
 
+def test_names_from_a_file_cannot_drive_the_terminal(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "\\u001b[2J\\ud800.embed_tokens.weight"
+    entry = '{"dtype":"F32","shape":[1,1],"data_offsets":[0,4]}'
+    content = files.safetensors_bytes(f'{{"{name}":{entry}}}'.encode(), bytes(4))
+    (tmp_path / "model.safetensors").write_bytes(content)
+    assert main(["inspect", str(tmp_path)]) == 0
+    assert "\\x1b[2J\\ud800.embed_tokens.weight" in capsys.readouterr().out
+    assert main(["inspect", str(tmp_path), "--json"]) == 0
+
+
 @pytest.mark.parametrize("what", ["config", "gguf"])
 def test_text_of_other_targets(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

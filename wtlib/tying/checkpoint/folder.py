@@ -20,7 +20,9 @@ _ADAPTER = "adapter_config.json"
 _HUB_ID = re.compile(r"[\w.-]+(/[\w.-]+)?")
 _PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl")
 _SHARD = re.compile(r"(.*)-(\d{5})-of-(\d{5})\.(safetensors|gguf)")
-_LARGEST_JSON = 32 * 2**20
+_LARGEST_CONFIG = 4 * 2**20
+_LARGEST_JSON = 32 * 2**20  # of a tokenizer, or an index
+_MOST_ITEMS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -73,13 +75,17 @@ def bounded_json(path: Path) -> Any:
     """Parse a JSON file of a sensible size.
 
     Raises:
-        InspectError: it is larger than any config, index or tokenizer, or not JSON.
+        InspectError: it is larger than any index or tokenizer, or not JSON.
     """
     size = path.stat().st_size
     if size > _LARGEST_JSON:
         raise InspectError(f"{path} has {size:,} bytes; at most {_LARGEST_JSON:,} are read")
+    content = path.read_bytes()
+    # Each item costs memory once parsed, so they are counted before.
+    if sum(content.count(sign) for sign in (b",", b"[", b"{")) > _MOST_ITEMS:
+        raise InspectError(f"{path} has more than {_MOST_ITEMS:,} items")
     try:
-        return json.loads(path.read_bytes())
+        return json.loads(content)
     except (ValueError, RecursionError) as error:
         raise InspectError(f"{path} is not valid JSON: {error}") from error
 
@@ -119,7 +125,7 @@ def _config(folder: Path, name: str = "config.json") -> Mapping[str, Any] | None
     if not path.is_file():
         return None
     size = path.stat().st_size
-    if size > _LARGEST_JSON:
+    if size > _LARGEST_CONFIG:
         raise InspectError(f"{path} has {size:,} bytes; a config is far smaller")
     return read_config(path)
 
