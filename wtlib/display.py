@@ -239,7 +239,9 @@ def provenance(specimen: Any = None) -> Provenance:
     if "torch" in sys.modules:
         torch = sys.modules["torch"]
         capability = torch.backends.cpu.get_cpu_capability()
-        entries.append(("device", f"CPU, {capability}, {torch.get_num_threads()} threads"))
+        threads = torch.get_num_threads()
+        plural = "" if threads == 1 else "s"
+        entries.append(("device", f"CPU, {capability}, {threads} thread{plural}"))
     seconds = time.time() - psutil.Process().create_time()
     entries += [
         ("date", datetime.now(UTC).strftime("%Y-%m-%d")),

@@ -71,6 +71,7 @@ _KINDS: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "per": (lambda value: _whole(value) and value > 0, "a whole number above zero"),
     "tolerance": (_amount, "a number, zero or more"),
     "structural": (lambda value: isinstance(value, bool), "true or false"),
+    "in_words": (lambda value: isinstance(value, bool), "true or false"),
     "beside": (lambda value: isinstance(value, list), "a list"),
     "arguments": (
         lambda value: isinstance(value, dict) and all(isinstance(key, str) for key in value),

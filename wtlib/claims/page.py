@@ -72,7 +72,7 @@ def _text_lines(verdict: Verdict) -> list[str]:
     return [
         f"{claim.id}  {verdict.word}",
         f"  {claim.claim}",
-        f"  published: {claim.published_text}",
+        f"  published: {claim.ledger_text}",
         *([f"  measured: {verdict.measured_text}"] if verdict.measured_text else []),
         *(f"  {what}: {text}" for what, text in _details(verdict)),
     ]
@@ -91,7 +91,7 @@ def _row(verdict: Verdict) -> str:
         f'<tr id="{claim.anchor}" data-claim="{claim.id}" '
         f'data-verdict="{escape(str(verdict), quote=True)}">'
         f'<td class="wt-left">{escape(claim.claim)} <code>{claim.id}</code>{details}</td>'
-        f'<td class="wt-left">{escape(claim.published_text)}</td>'
+        f'<td class="wt-left">{escape(claim.ledger_text)}</td>'
         f'<td class="wt-left">{measured}<span class="wt-verdict-{verdict.word.split()[0]}">'
         f"{verdict.word}</span></td></tr>"
     )

@@ -82,6 +82,7 @@ class Claim:
     needs: Needs
     specimen: str | None
     structural: bool
+    in_words: bool
     measure: Measure | None
     unmeasured: str
     command: str
@@ -92,6 +93,11 @@ class Claim:
     def published_text(self) -> str:
         """The published value as prose writes it."""
         return values.text(self.published, self.unit, self.places)
+
+    @property
+    def ledger_text(self) -> str:
+        """The published value as the ledger prints it, which says what is only a reading."""
+        return f"in words; read as {self.published_text}" if self.in_words else self.published_text
 
     @property
     def anchor(self) -> str:
@@ -151,8 +157,8 @@ _MEASURE_KEYS = frozenset({"function", "arguments", "per"})
 _BESIDE_KEYS = _MEASURE_KEYS | {"label", "unit", "places", "specimen", "architecture"}
 _REQUIRED = frozenset({"id", "source", "chapter", "claim", "published", "needs"})
 _CLAIM_KEYS = _REQUIRED | {
-    "slug", "unit", "places", "tolerance", "specimen", "structural", "measure", "unmeasured",
-    "command", "beside", "note",
+    "slug", "in_words", "unit", "places", "tolerance", "specimen", "structural", "measure",
+    "unmeasured", "command", "beside", "note",
 }  # fmt: skip
 
 
@@ -246,6 +252,7 @@ def _claim(entry: Any, sources: Mapping[str, Source]) -> Claim:
         needs=needs,
         specimen=specimen,
         structural=entry.get("structural", False),
+        in_words=entry.get("in_words", False),
         measure=measure,
         unmeasured=entry.get("unmeasured", ""),
         command=entry.get("command", ""),

@@ -103,7 +103,7 @@ def table(*names: str, specimen: "Specimen | None" = None, caption: str = "") ->
     verdicts = [verdict(find(name), specimen) for name in names]
     return display.table(
         [
-            (v.claim.id, v.claim.claim, v.claim.published_text, _measured_cell(v), v.word)
+            (v.claim.id, v.claim.claim, v.claim.ledger_text, _measured_cell(v), v.word)
             for v in verdicts
         ],
         ("id", "claim", "published", "measured", "verdict"),

@@ -70,7 +70,7 @@ def lookup_and_scores(
             f"Left: the {len(row):,} entries of the row that the lookup of “{read.strip()}” "
             f"returns, as thin bars on both sides of zero. Right: the scores of all "
             f"{len(ranked):,} rows for one hidden state, sorted. They fall from {best:.2f}, for "
-            f"“{answers[0][0].strip()}”, through a long flat middle to {worst:.2f}."
+            f"“{answers[0][0].strip()}”, to {worst:.2f}."
         ),
         caption="What does each job return: one row, or a number for every row?",
         data=table(data, ["job", "what", "value"], align=["left", "left", "right"]),

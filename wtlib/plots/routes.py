@@ -230,10 +230,11 @@ def agreement(passages: Sequence[Agreement]) -> Figure:
     means.locator_params(axis="x", nbins=4)
     means.set(title="mean of each passage", xlabel="mean cosine, ±1.96 errors", ylabel="passage")
     drawing.legend(*means.get_legend_handles_labels(), loc="outside lower right", ncols=2)
+    spread = "wider" if pooled.std(ddof=1) > null_sd else "narrower"
     return Figure(
         drawing=drawing,
         alt=(
-            f"Left, a histogram of {pooled.size} cosines around zero, wider (standard deviation "
+            f"Left, a histogram of {pooled.size} cosines, {spread} (standard deviation "
             f"{pooled.std(ddof=1):.3f}) than the bell of random directions ({null_sd:.3f}). "
             f"Right, the mean cosine of each of {len(passages)} passages, {below} of them below "
             "zero, with two error bars: one from the measured spread, one for random directions."

@@ -225,7 +225,7 @@ def relative_savings(models: Mapping[str, tuple[HandbookEstimate, ParameterCount
             f"{widest[2]} against {widest[3]}. A tick marks the handbook’s estimate, never more "
             f"than {100 * error:.2f} points from the untied dot."
         ),
-        caption="What fraction of the model does the tie save: and of which model?",
+        caption="What share of the model is one vocabulary matrix: and of which model?",
         data=table(
             rows,
             ["model", "handbook’s estimate", "exact, of untied", "exact, of tied"],
