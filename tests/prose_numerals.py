@@ -8,6 +8,7 @@ in a role that binds it, in code, mathematics, an address or a label; else it mu
 """
 
 import argparse
+import html
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -39,7 +40,6 @@ _NO_PROSE = frozenset(
         "code-block",
         "code-cell",
         "contents",
-        "glue:figure",
         "include",
         "literalinclude",
         "math",
@@ -48,19 +48,28 @@ _NO_PROSE = frozenset(
         "toctree",
     }
 )
-_ARGUMENT_IS_NO_PROSE = frozenset({"figure", "grid", "image", "solution", "solution-start"})
+_ARGUMENT_IS_NO_PROSE = frozenset(
+    {"figure", "glue:figure", "grid", "image", "solution", "solution-start"}
+)
 
 _NUMBER = r"\d+(?:\.\d+)*"
+# No year is followed by these.
+_COUNTED = (
+    r"(?:bits?|bytes|columns|dimensions|entries|examples|ids|kB|layers|lines|matrices|MB|GB|models|"
+    r"numbers|parameters|passages|percent|positions|rows|runs|seconds|sentences|steps|times|tokens|"
+    r"units|values|weights|windows|words)"
+)
 _MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 KINDS: dict[str, re.Pattern[str]] = {
     "dates": re.compile(rf"\b\d{{1,2}} (?:{_MONTHS}) (?:19|20)\d\d\b"),
     # 2048 is a width or a context in this book, not a year.
     "years": re.compile(
         r"(?<![\w.,×−-])(?!2048)(?:19|20)\d\d(?:[–-]\d\d(?:\d\d)?)?s?(?![\w%×]|[.,]\d|-\w| ?[×%])"
+        rf"(?! {_COUNTED}\b)"
     ),
     "numbered parts of a text": re.compile(
         r"(?:\b(?:chapter|section|part|table|figure|equation|exercise|row|case|page)s?|§)\s?"
-        rf"{_NUMBER}(?:(?:, | and | to | or |–|-){_NUMBER})*",
+        rf"{_NUMBER}(?:(?:, | and | to | or |–|-){_NUMBER})*(?![\d.]*\d)(?! ?[%×])",
         re.IGNORECASE,
     ),
     "arXiv ids": re.compile(r"\barXiv:\d{4}\.\d{4,5}(?:v\d+)?\b"),
@@ -73,6 +82,7 @@ KINDS: dict[str, re.Pattern[str]] = {
     "names with a version": re.compile(
         r"\b(?:Llama|Gemma|Qwen|Phi|Granite|OLMo|Mistral|StableLM|Python|PyTorch|torch|transformers"
         rf"|Jupyter Book|CC BY(?:-SA)?) {_NUMBER}(?:\.post\d+)?(?:[ -]{_NUMBER}[BM](?!\w))?"
+        r"(?! ?[%×])"
     ),
     # Only as a name of a kind of model: a 70B model, 7B models.
     "classes of models": re.compile(rf"(?<![\w.,]){_NUMBER}[BM](?=[ -](?:class|models?)\b)"),
@@ -80,11 +90,15 @@ KINDS: dict[str, re.Pattern[str]] = {
         r"(?<![\w-])(?:bf|fp|float|int|uint|utf-?|sha)\d+\b", re.IGNORECASE
     ),
 }
-_ORDINAL = re.compile(rf"^\s*{_NUMBER}\.?\s+(?=\S)")
-_NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
+# Fractions and numbers in circles too; superscripts are signs of a formula.
+_NUMERAL = re.compile(r"\d+(?:[.,]\d+)*[¼-¾⅐-⅞]?|[¼-¾⅐-⅞①-⓿❶-➓]")
 _OPTION = re.compile(r":[\w-]+:")
 _TAG = re.compile(r"<!--.*?-->|<(script|style|svg)\b.*?</\1>|<[^>]*>", re.DOTALL)
-_ENTITY = re.compile(r"&#?\w+;")
+# What a reader meets of a tag: shown on hovering, or read aloud.
+_SAID = re.compile(r"""\s(?:alt|title|aria-label)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+_TITLED = re.compile(r"(.*\S)\s*<[^<>]*>", re.DOTALL)
+_PLACE = re.compile(r"%s|\{(?:number|name)\}")  # where {numref} puts the number
+_OBJECT = "\N{OBJECT REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True)
@@ -127,25 +141,21 @@ def in_markdown(
     source: str, name: str, markdown: MarkdownIt, first_line: int = 1
 ) -> Iterator[Numeral]:
     """Yield the numerals of some markdown; ``first_line`` is its line in the file or cell."""
-    tokens = markdown.parse(source)
-    for before, token in zip([None, *tokens], tokens, strict=False):
+    for token in markdown.parse(source):
         line = first_line + (token.map[0] if token.map else 0)
         if token.type == "inline":
-            text = _prose(token)
-            if before is not None and before.type == "heading_open":
-                text = _ORDINAL.sub(_blank, text)
-            yield from _numerals(text, name, line)
+            yield from _numerals(_prose(token), name, line)
         elif token.type == "html_block":
-            yield from _numerals(_ENTITY.sub(_blank, _TAG.sub(_blank, token.content)), name, line)
+            yield from _numerals(_in_html(token.content), name, line)
         elif token.type in ("fence", "colon_fence") and token.info.startswith("{"):
             yield from _in_directive(token, name, line, markdown)
 
 
 def _in_directive(token: Token, name: str, line: int, markdown: MarkdownIt) -> Iterator[Numeral]:
     directive, _, argument = token.info.removeprefix("{").partition("}")
-    if directive in _NO_PROSE:
-        return
-    if directive not in _ARGUMENT_IS_NO_PROSE:
+    if directive == "raw":
+        yield from _numerals(_in_html(token.content), name, line + 1)
+    if directive not in _NO_PROSE | _ARGUMENT_IS_NO_PROSE:
         yield from in_markdown(argument.strip(), name, markdown, line)
     lines = token.content.split("\n")
     options = 0
@@ -159,7 +169,8 @@ def _in_directive(token: Token, name: str, line: int, markdown: MarkdownIt) -> I
         key, _, value = option.strip().lstrip(":").partition(":")
         if key in ("alt", "caption"):
             yield from in_markdown(value.strip(), name, markdown, line + 1 + offset)
-    yield from in_markdown("\n".join(lines[options:]), name, markdown, line + 1 + options)
+    if directive not in _NO_PROSE:
+        yield from in_markdown("\n".join(lines[options:]), name, markdown, line + 1 + options)
 
 
 def _prose(inline: Token) -> str:
@@ -172,10 +183,33 @@ def _prose(inline: Token) -> str:
             parts.append("\n")
         elif token.type == "myst_role" and not _ROLES.fullmatch(token.meta["name"]):
             parts.append(token.content)
-        elif token.type not in ("link_open", "link_close", "html_inline", "em_open", "em_close",
-                                "strong_open", "strong_close"):  # fmt: skip
-            parts.append("\N{OBJECT REPLACEMENT CHARACTER}")
+        elif token.type == "myst_role" and (title := _TITLED.fullmatch(token.content)):
+            parts.append(_PLACE.sub(_OBJECT, title[1]))
+        elif token.type == "html_inline":
+            parts.extend(_said(token.content))
+        elif token.type not in ("link_open", "link_close", "em_open", "em_close", "strong_open",
+                                "strong_close"):  # fmt: skip
+            parts.append(_OBJECT)
+        if shown := token.attrGet("title"):  # on hovering
+            parts.append(f" {shown} ")
     return "".join(parts)
+
+
+def _in_html(source: str) -> str:
+    """What a reader sees or is told of some HTML, on the lines where it stands."""
+
+    def told(match: re.Match[str]) -> str:
+        # What is said may stand on any line of a long tag: its line breaks follow.
+        return " ".join(["", *_said(match[0])]) + "\n" * match[0].count("\n")
+
+    # An entity may stand for a numeral: &frac12;, &#51;.
+    return html.unescape(_TAG.sub(told, source))
+
+
+def _said(tag: str) -> list[str]:
+    if tag.startswith(("<!--", "<script", "<style", "<svg")):
+        return []
+    return [f" {double or single} " for double, single in _SAID.findall(tag)]
 
 
 def _blank(match: re.Match[str]) -> str:
