@@ -105,6 +105,30 @@ def recorded_changes(
     )
 
 
+def at_equal_epochs(records: Iterable[Record]) -> tuple[Change, ...]:
+    """Return the change of each pair of runs at the earlier of their two best epochs.
+
+    `test` holds the change of *validation* perplexity: the curves know no other. Training loss is
+    the mean while the epoch ran, with dropout. Runs without a partner, or that diverged, are left
+    out.
+    """
+    pairs: dict[object, dict[bool, Record]] = {}
+    for record in records:
+        if not record.diverged:
+            others = {**record.config.settings, "seed": record.seed}
+            tied = others.pop("tie_word_embeddings")
+            pairs.setdefault(tuple(others.items()), {})[tied] = record
+    changes = []
+    for pair in pairs.values():
+        if len(pair) == 2:
+            epoch = min(int(record.metrics["best_epoch"]) for record in pair.values())
+            tied, untied = (pair[one].curve[epoch - 1] for one in (True, False))
+            train = math.expm1(tied.train_loss - untied.train_loss)
+            valid = math.expm1(tied.valid_loss - untied.valid_loss)
+            changes.append(Change(f"epoch {epoch}", Estimate(train), Estimate(valid)))
+    return tuple(changes)
+
+
 def _estimate(difference: PairedDifference) -> Estimate:
     assert difference.mean is not None  # groups without a pair are left out before
     low, high = difference.low, difference.high

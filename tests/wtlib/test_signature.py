@@ -1,12 +1,13 @@
 """Which way perplexities move, against closed forms and made-up records."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from wtlib.signature import Estimate, Kind, change, recorded_changes
+from wtlib.signature import Estimate, Kind, at_equal_epochs, change, recorded_changes
 from wtlib.sweeps import CorpusConfig, Record, RunConfig
-from wtlib.training import FitConfig, LstmConfig
+from wtlib.training import Epoch, FitConfig, LstmConfig
 
 BASE = RunConfig(
     LstmConfig(vocab_size=20, d_model=4),
@@ -86,3 +87,22 @@ def test_a_setting_without_a_pair_has_no_change() -> None:
     diverged = record(tied=False, seed=0, train=None, test=None)
     whole = record(tied=True, seed=0, train=3.0, test=4.0)
     assert recorded_changes([diverged, whole], {"dropout": "{}"}) == ()
+
+
+def test_at_equal_epochs_both_are_read_at_the_earlier_best() -> None:
+    losses = {True: [(5.0, 4.9), (4.0, 4.0), (3.5, 3.8)], False: [(4.8, 4.8), (3.9, 4.1)]}
+    best = {True: 3, False: 2}
+    records = [
+        replace(
+            record(tied=tied, seed=0, train=1.0, test=1.0),
+            curve=tuple(Epoch(train, valid, 0.1) for train, valid in losses[tied]),
+            metrics={"best_epoch": best[tied], "diverged": None},
+        )
+        for tied in (True, False)
+    ]
+    alone = record(tied=True, seed=1, train=1.0, test=1.0)
+    (found,) = at_equal_epochs([*records, alone])
+    assert found.label == "epoch 2"
+    assert found.kind == "a regulariser's mark"
+    assert found.train.value == pytest.approx(math.exp(0.1) - 1)
+    assert found.test.value == pytest.approx(math.exp(-0.1) - 1)

@@ -50,7 +50,7 @@ def starting_loss(losses: Mapping[str, Mapping[float, float]], *, ignorance: flo
     axes.grid(visible=True, alpha=0.2)
     drawing.legend(loc="outside lower center", ncols=1)
     ends = "; ".join(
-        f"{name}: from {series[min(series)]:.1f} to {series[max(series)]:.0f}"
+        f"{name}: from {series[min(series)]:.1f} to {series[max(series)]:.1f}"
         for name, series in losses.items()
     )
     stds = sorted({std for series in losses.values() for std in series})

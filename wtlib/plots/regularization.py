@@ -94,13 +94,13 @@ def _quadrants(axes: Axes) -> None:
         )
 
 
-def _changes_table(changes: Sequence[tuple[str, Change]]) -> Table:
+def _changes_table(changes: Sequence[tuple[str, Change]], header: str = "whose") -> Table:
     return table(
         [
             [who, change.label, _percent(change.train), _percent(change.test), change.kind]
             for who, change in changes
         ],
-        ["whose", "setting", "training", "test", "what it shows"],
+        [header, "setting", "training", "test", "what it shows"],
         align=["left", "left", "right", "right", "left"],
     )
 
@@ -113,12 +113,13 @@ def _percent(estimate: Estimate) -> str:
 
 
 @styled
-def curves(runs: Mapping[str, Sequence[Epoch]], best: Mapping[str, int]) -> Figure:
+def curves(runs: Mapping[str, Sequence[Epoch]], best: Mapping[str, int], *, what: str) -> Figure:
     """Draw training and validation loss by epoch.
 
     Args:
         runs: per run ("tied", "untied"), its epochs.
         best: per run, the epoch with the least validation loss, counted from one.
+        what: how the runs were trained, for the caption.
     """
     drawing, axes = canvas(7.0, 4.2)
     colours = {"tied": palette.TIED, "untied": palette.UNTIED}
@@ -137,8 +138,8 @@ def curves(runs: Mapping[str, Sequence[Epoch]], best: Mapping[str, int]) -> Figu
     axes.grid(visible=True, alpha=0.2)
     drawing.legend(loc="outside lower center", ncols=2)
     ends = "; ".join(
-        f"{name}: least validation loss {epochs[best[name] - 1].valid_loss:.2f} "
-        f"in epoch {best[name]}"
+        f"{name}: training loss ends at {epochs[-1].train_loss:.2f}, least validation loss "
+        f"{epochs[best[name] - 1].valid_loss:.2f}"
         for name, epochs in runs.items()
     )
     longest = max(map(len, runs.values()))
@@ -154,7 +155,7 @@ def curves(runs: Mapping[str, Sequence[Epoch]], best: Mapping[str, int]) -> Figu
         drawing=drawing,
         alt=f"Two pairs of lines against the epoch, training loss dotted, validation loss solid, "
         f"with a point where validation loss is least. {ends}.",
-        caption="Which of the two fits the text it reads better, and which the text it does not?",
+        caption=f"{what}: which model fits the text it reads, and which the text it does not?",
         data=table(
             rows,
             ["epoch", *(f"{name}, {part}" for name in runs for part in ("training", "validation"))],
@@ -204,7 +205,9 @@ def forest(changes: Sequence[Change], *, what: str) -> Figure:
         f"makes, with its interval and a tick for each of {pairs} pairs of runs. Test perplexity "
         f"is lower in the mean in {lower} of them.",
         caption=f"What does tying change in {what}, setting by setting?",
-        data=_changes_table([(f"{len(change.test.each)} pairs", change) for change in changes]),
+        data=_changes_table(
+            [(str(len(change.test.each)), change) for change in changes], header="pairs"
+        ),
     )
 
 

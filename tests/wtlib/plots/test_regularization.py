@@ -63,7 +63,9 @@ def all_figures() -> list[Figure]:
     return [
         regularization.plane(PUBLISHED),
         regularization.plane(PUBLISHED, MEASURED),
-        regularization.curves({"tied": EPOCHS, "untied": EPOCHS[:2]}, {"tied": 2, "untied": 2}),
+        regularization.curves(
+            {"tied": EPOCHS, "untied": EPOCHS[:2]}, {"tied": 2, "untied": 2}, what="No dropout"
+        ),
         regularization.forest(MEASURED, what="small LSTMs"),
         regularization.parting_rows(BANDS, PARTED),
         regularization.resemblances(BANDS, SCORES, shuffled=0.01),
@@ -100,9 +102,11 @@ def test_the_plane_draws_each_change_where_it_belongs() -> None:
 
 
 def test_a_run_that_ends_early_leaves_its_cells_empty() -> None:
-    figure = regularization.curves({"tied": EPOCHS, "untied": EPOCHS[:2]}, {"tied": 2, "untied": 2})
+    figure = regularization.curves(
+        {"tied": EPOCHS, "untied": EPOCHS[:2]}, {"tied": 2, "untied": 2}, what="No dropout"
+    )
     assert figure.data.rows[2] == ("3", "3.50", "4.20", "–", "–")
-    assert "tied: least validation loss 4.00 in epoch 2" in figure.alt
+    assert "tied: training loss ends at 3.50, least validation loss 4.00" in figure.alt
 
 
 def test_the_forest_draws_interval_pairs_and_mean() -> None:
