@@ -62,10 +62,8 @@ def factors(points: Mapping[str, Mapping[float, Calibration]], *, model: str) ->
         drawing,
         alt=(
             "Two panels against the factor, each with a line for scaled logits and one for scaled "
-            "inputs, as they are (solid) and at the best temperature (dotted). Loss: the logits' "
-            "line is lowest near a factor of one and rises on both sides; at the best temperature "
-            "it is flat. The inputs' lines with and without temperature lie together. Calibration "
-            "error: only the logits' solid line leaves the bottom."
+            "inputs, as they are (solid) and at the best temperature (dotted). "
+            + " ".join(_extremes(side, found) for side, found in points.items())
         ),
         caption=(
             f"What does a wrong factor on a finished model cost ({model}), and what of it does the "
@@ -76,6 +74,16 @@ def factors(points: Mapping[str, Mapping[float, Calibration]], *, model: str) ->
             ["scaled", "factor", "loss", "ECE", "temperature", "loss then", "ECE then"],
             align=["left", "right", "right", "right", "right", "right", "right"],
         ),
+    )
+
+
+def _extremes(side: str, found: Mapping[float, Calibration]) -> str:
+    loss = max(c.loss for c in found.values())
+    repaired = max(c.repaired_loss for c in found.values())
+    error = max(c.reliability.error for c in found.values())
+    return (
+        f"Scaled {side}: the loss rises to {loss:.2f}, at the best temperature to {repaired:.2f}; "
+        f"the calibration error to {error:.2f}."
     )
 
 
@@ -95,7 +103,7 @@ def reliability(diagrams: Mapping[str, Reliability], *, what: str) -> Figure:
         axes.plot([0, 1], [0, 1], color=palette.INK, linewidth=0.8, alpha=0.6)
         axes.vlines(stated, np.minimum(stated, right), np.maximum(stated, right),
                     color=palette.PUBLISHED, linewidth=1.2)  # fmt: skip
-        axes.scatter(stated, right, s=12 + 240 * share, color=palette.HEAD, zorder=3)
+        axes.scatter(stated, right, s=12 + 240 * share, color=palette.HEAD, zorder=3, clip_on=False)
         axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", title=name)
         axes.set_xticks([0, 0.5, 1], ["0", "½", "1"])
         rows += [
@@ -194,13 +202,16 @@ def bits(costs: Mapping[str, Mapping[int, float]], *, model: str) -> Figure:
     axes.set_xticks(sorted({b for added in costs.values() for b in added}))
     axes.invert_xaxis()
     axes.legend(loc="upper left")
-    few = min(costs["head"])
+    few, many = min(costs["head"]), max(costs["head"])
     return Figure(
         drawing,
         alt=(
-            "Loss added against the bits kept, for the table alone, the head alone and both. All "
-            f"are near zero at many bits; at {few} bits the table adds {costs['table'][few]:.2f}, "
-            f"the head {costs['head'][few]:.2f}, both {costs['both'][few]:.2f}."
+            "Loss added against the bits kept, for the table alone, the head alone and both. "
+            + " ".join(
+                f"At {b} bits the table adds {costs['table'][b]:.2f}, the head "
+                f"{costs['head'][b]:.2f}, both {costs['both'][b]:.2f}."
+                for b in (many, few)
+            )
         ),
         caption=f"Which side of the tie bears fewer bits, in {model}?",
         data=table(rows, ["rounded", "bits", "loss added"], align=["left", "right", "right"]),
