@@ -119,3 +119,19 @@ def trends(found: Iterable[Gap]) -> tuple[Trend, ...]:
             ]
             result.append(Trend(sharing, tuple(slopes)))
     return tuple(result)
+
+
+def differences(
+    records: Iterable[Record], these: tuple[str, int], those: tuple[str, int]
+) -> Mapping[int, float]:
+    """Return, for each seed, the loss of one (scheme, depth) minus that of another, in nats.
+
+    Seeds of which one run is missing or diverged are left out.
+    """
+    losses: dict[tuple[str, int, int], float] = {}
+    for record in records:
+        settings, loss = record.config.settings, record.number(METRIC)
+        if loss is not None:
+            losses[settings["sharing"], settings["n_layers"], record.seed] = loss
+    seeds = sorted(seed for *cell, seed in losses if tuple(cell) == these)
+    return {s: losses[*these, s] - losses[*those, s] for s in seeds if (*those, s) in losses}

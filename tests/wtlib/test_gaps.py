@@ -71,6 +71,13 @@ def test_what_has_no_partner_is_left_out() -> None:
     assert gaps.trends(found) == ()
 
 
+def test_differences_are_paired_by_seed() -> None:
+    found = gaps.differences(
+        [*RECORDS, of("none", 8, 7, None), of("groups-2", 8, 7, 3.0)], ("groups-2", 8), ("none", 4)
+    )
+    assert found == pytest.approx({0: 0.4, 1: 0.2})
+
+
 def test_the_books_sweep_has_every_scheme_at_every_depth() -> None:
     records = sweeps.load("cross-layer")
     found = {(gap.sharing, gap.n_layers): gap for gap in gaps.gaps(records)}

@@ -271,18 +271,13 @@ def prices(found: Sequence[Gap], axes_of: Mapping[str, Mapping[tuple[str, int], 
                 linewidth=1,
                 label=name,
             )
-        axes.set(xscale="log", xlabel=kind)
-        axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.xaxis.set_minor_formatter(lambda value, _: "")
+        axes.set(xlim=(0, None), xlabel=kind)
     for axes in panels[:, 0]:
         axes.set_ylabel("test loss, nats")
     drawing.legend(
         *panels.flat[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=9
     )
-    best = {
-        kind: min(found, key=lambda gap: gap.loss) for kind in axes_of
-    }  # the same in all panels: loss is the common axis
-    lowest = next(iter(best.values()))
+    lowest = min(found, key=lambda gap: gap.loss)
     return Figure(
         drawing,
         alt=(
