@@ -120,7 +120,7 @@ def parting(start: Ends, now: Ends, band: Band) -> Parting:
 
 def resemblance(
     source: Float[Tensor, "V d"],
-    target: Float[Tensor, "V d_target"],
+    target: Float[Tensor, "_ d_target"],
     *,
     folds: int = 5,
     seed: int = 0,

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from wtlib.sweeps import PairedDifference, Record
 
+Number = int | float
 Kind = Literal["a regulariser's mark", "both better", "both worse", "only training better"]
 KINDS: tuple[Kind, ...] = (
     "a regulariser's mark",
@@ -25,7 +26,7 @@ KINDS: tuple[Kind, ...] = (
 SETTINGS: Mapping[str, str] = {
     "dropout": "dropout {}",
     "vocab_size": "{:,} words",
-    "projection_regularization": "projection {:g}",
+    "projection_regularization": "λ = {:g}",
 }
 """What tells the settings of the sweep of LSTMs apart, and how each is worded."""
 
@@ -67,7 +68,7 @@ class Change:
         return self.train.clear and self.test.clear
 
 
-def change(label: str, untied: Sequence[float], tied: Sequence[float]) -> Change:
+def change(label: str, untied: Sequence[Number], tied: Sequence[Number]) -> Change:
     """Return the change between two models' perplexities, the first training, the last test.
 
     What stands between (validation) is not looked at.

@@ -40,7 +40,7 @@ def record(*, tied: bool, seed: int, train: float | None, test: float | None) ->
     ],
 )
 def test_a_change_is_named_by_its_two_directions(
-    untied: list[float], tied: list[float], kind: Kind
+    untied: list[int], tied: list[int], kind: Kind
 ) -> None:
     found = change("a pair", untied, tied)
     assert found.kind == kind

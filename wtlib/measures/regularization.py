@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from wtlib.signature import Change
 
-Row = Sequence[float]
+Number = int | float
+Row = Sequence[Number]
 
 
 def lstm_parameters(vocab_size: int, d_model: int, tied: Sequence[bool]) -> list[int]:
@@ -41,7 +42,7 @@ def gpt2_without_qkv_bias(tied: Sequence[bool]) -> list[int]:
     return [(count.if_tied if one else count.if_untied) - biases for one in tied]
 
 
-def test_perplexity(row: Row) -> float:
+def test_perplexity(row: Row) -> Number:
     """Return the last of a printed row."""
     return row[-1]
 

@@ -42,6 +42,7 @@ def starting_loss(losses: Mapping[str, Mapping[float, float]], *, ignorance: flo
     axes.set(
         xscale="log",
         yscale="log",
+        ylim=(ignorance / 2.2, None),
         xlabel="standard deviation of the matrix's entries",
         ylabel="loss at step 0, nats a token",
     )

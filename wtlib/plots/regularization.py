@@ -42,8 +42,9 @@ def plane(published: Sequence[Change], measured: Sequence[Change] = ()) -> Figur
         axes.annotate(
             change.label,
             (change.train.value, change.test.value),
-            xytext=(7, 3),
+            xytext=(0, 8),
             textcoords="offset points",
+            ha="center",
             fontsize=9,
         )
     shown = (*published, *measured)
@@ -222,7 +223,7 @@ def parting_rows(bands: Sequence[Band], epochs: Mapping[int, Sequence[Parting]])
     drawing, (angles, ways) = canvas(7.4, 4.4, 1, 2)
     last = max(epochs)
     for index, (band, mark) in enumerate(zip(bands, _MARKS, strict=False)):
-        shade = 0.35 + 0.65 * index / max(len(bands) - 1, 1)
+        shade = 0.5 + 0.5 * index / max(len(bands) - 1, 1)
         angles.plot(
             list(epochs),
             [partings[index].cosine for partings in epochs.values()],
