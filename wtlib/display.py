@@ -10,7 +10,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -110,19 +110,23 @@ def _natural_align(column: Sequence[Cell]) -> Align:
 
 
 def table(
-    rows: Sequence[Sequence[Cell]],
-    headers: Sequence[str],
+    rows: Iterable[Sequence[Cell]],
+    headers: Iterable[str],
     *,
     caption: str = "",
     align: Sequence[Align] | None = None,
-    row_ids: Sequence[str] = (),
+    row_ids: Iterable[str] = (),
 ) -> Table:
     """Make a table. Without ``align``, a column is right-aligned when all its cells are numbers.
 
     Raises:
-        DisplayError: a row, the alignments or the row ids do not fit the headers or the rows.
+        DisplayError: a row, the alignments or the row ids do not fit the headers or the rows, a
+            row is a string, or a row id stands twice.
     """
+    rows, headers, row_ids = list(rows), list(headers), list(row_ids)
     for index, row in enumerate(rows):
+        if isinstance(row, str):
+            raise DisplayError(f"row {index} is the string {row!r}: give a sequence of cells")
         if len(row) != len(headers):
             raise DisplayError(
                 f"row {index} has {len(row)} cells {tuple(row)!r} for {len(headers)} headers "
@@ -130,6 +134,8 @@ def table(
             )
     if align is not None and len(align) != len(headers):
         raise DisplayError(f"{len(align)} alignments for {len(headers)} headers: give one each")
+    if len(set(row_ids)) < len(row_ids):
+        raise DisplayError(f"row ids {row_ids!r}: an id stands once on a page")
     if row_ids and len(row_ids) != len(rows):
         raise DisplayError(f"{len(row_ids)} row ids for {len(rows)} rows: give one each")
     if align is None:

@@ -103,9 +103,11 @@ def test_encoder_parameters_of_a_decoder() -> None:
         encoder_parameters({"model_type": "gpt2"})
 
 
-def test_negative_context() -> None:
-    with pytest.raises(WtlibError, match="context_length is -1; give the positions"):
-        count_parameters({"model_type": "gpt2"}).flops_at(-1)
+@pytest.mark.parametrize("context_length", [-1, True])
+def test_context_that_is_no_number_of_positions(context_length: Any) -> None:
+    message = re.escape(f"context_length is {context_length!r}; give the positions attended to")
+    with pytest.raises(WtlibError, match=message):
+        count_parameters({"model_type": "gpt2"}).flops_at(context_length)
 
 
 @pytest.mark.parametrize("layers", [0, -1, True])
@@ -119,7 +121,9 @@ def test_handbook_sizes(layers: Any) -> None:
     [
         ((0, 768, 1), "vocab_size is 0; it must be positive"),
         ((10, float("nan"), 1), "d_model is nan; it must be positive"),
-        ((10, 768, -1), "body is -1; it must not be negative"),
+        ((10, 768, -1), "body is -1; it must be zero or more"),
+        ((10, 768, float("inf")), "body is inf; it must be zero or more"),
+        ((True, 768, 1), "vocab_size is True; it must be positive"),
     ],
 )
 def test_saving_fraction_sizes(arguments: tuple[Any, Any, Any], message: str) -> None:

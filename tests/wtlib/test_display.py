@@ -95,6 +95,8 @@ def test_row_ids_become_anchors() -> None:
         ({"rows": [[1, 2]], "headers": ["a"]}, "row 0 has 2 cells"),
         ({"rows": [[1]], "headers": ["a"], "align": ["left", "left"]}, "2 alignments for 1 header"),
         ({"rows": [[1]], "headers": ["a"], "row_ids": ["x", "y"]}, "2 row ids for 1 rows"),
+        ({"rows": [[1], [2]], "headers": ["a"], "row_ids": ["x", "x"]}, "an id stands once"),
+        ({"rows": ["ab"], "headers": ["a", "b"]}, "row 0 is the string 'ab'"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused(
@@ -102,6 +104,13 @@ def test_a_table_that_does_not_fit_is_refused(
 ) -> None:
     with pytest.raises(DisplayError, match=message):
         display.table(**arguments)  # type: ignore[arg-type]
+
+
+def test_rows_may_come_one_by_one() -> None:
+    rows = [("a", 1), ("b", 2)]
+    by_one = display.table(iter(rows), iter(["x", "y"]), row_ids=iter(["r", "s"]))
+    assert by_one == display.table(rows, ["x", "y"], row_ids=["r", "s"])
+    assert len(by_one.rows) == 2
 
 
 @pytest.mark.parametrize("name", ["", "1st", "Two", "a-b", "a b"])

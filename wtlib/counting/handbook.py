@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 
 from wtlib.errors import WtlibError
 
@@ -73,12 +75,19 @@ def saving_fraction(vocab_size: int | float, d_model: int | float, body: int | f
     and tends to one half. Sizes may be real numbers, for plots.
 
     Raises:
-        WtlibError: ``vocab_size`` or ``d_model`` is not positive, or ``body`` is negative.
+        WtlibError: ``vocab_size`` or ``d_model`` is not positive, ``body`` is negative, or one of
+            them is no finite number.
     """
     for name, value in (("vocab_size", vocab_size), ("d_model", d_model)):
-        if not value > 0:
-            raise WtlibError(f"{name} is {value!r}; it must be positive")
-    if not body >= 0:
-        raise WtlibError(f"body is {body!r}; it must not be negative")
+        if not (_is_size(value) and value > 0):
+            raise WtlibError(f"{name} is {value!r}; it must be positive and finite")
+    if not (_is_size(body) and body >= 0):
+        raise WtlibError(f"body is {body!r}; it must be zero or more, and finite")
     matrix = vocab_size * d_model
     return matrix / (2 * matrix + body)
+
+
+def _is_size(value: object) -> bool:
+    if isinstance(value, int):  # of any length; no float would hold it
+        return not isinstance(value, bool)
+    return isinstance(value, Real) and math.isfinite(value)

@@ -252,15 +252,17 @@ class ParameterCount:
         """Forward FLOPs per token that attends to ``context_length`` positions in every layer.
 
         Causal masking and sliding windows are not subtracted: give the mean number of positions
-        attended to, ``(T + 1) / 2`` for a causal sequence of T computed without waste, or T for
-        kernels that compute the full square.
+        attended to, ``(T + 1) // 2`` for a causal sequence of T computed without waste (half a
+        position short where T is even), or T for kernels that compute the full square.
 
         Raises:
-            WtlibError: ``context_length`` is negative.
+            WtlibError: ``context_length`` is negative, or not a whole number.
         """
-        if context_length < 0:
+        whole = isinstance(context_length, int) and not isinstance(context_length, bool)
+        if not whole or context_length < 0:
             raise WtlibError(
-                f"context_length is {context_length}; give the positions attended to, 0 or more"
+                f"context_length is {context_length!r}; give the positions attended to, 0 or more, "
+                "as a whole number"
             )
         return Flops(
             blocks=sum(part.layers * part.block.flops for part in self.stacks),

@@ -31,6 +31,9 @@ def ready(pin: PackagePin, gguf: Path) -> Path:
     """The folder with the dequantised checkpoint, made now if it is not in the cache.
 
     The folder's name carries what the result depends on: the file and the two converters.
+
+    Raises:
+        SpecimenError: the result cannot be written, or was altered while it was.
     """
     converters = "-".join(f"{name}{version(name)}" for name in ("transformers", "gguf"))
     name = f"{pin.name}-{pin.weights.sha256[:12]}-{converters}"

@@ -109,7 +109,11 @@ def publish(folder: Path, fill: Callable[[Path], None]) -> None:
 
 @contextlib.contextmanager
 def only_one(name: str) -> Iterator[None]:
-    """Let one process at a time make `name`; a process that dies gives way to the next."""
+    """Let one process at a time make `name`; a process that dies gives way to the next.
+
+    Raises:
+        SpecimenError: another one holds it for `LOCK_SECONDS`, or the cache cannot be written.
+    """
     path = cache_folder() / "locks" / f"{name}.lock"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
