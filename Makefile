@@ -41,7 +41,7 @@ book: setup ## build the book into _build/html (SPECIMEN=auto, gpt2, smollm2-135
 	@echo "book: open _build/html/index.html, or run make serve"
 
 test: setup lint ## run every test, then check every printed number against the stored outputs
-	$(BIN)/python -m pytest tests --jaxtyping-packages=wtlib,beartype.beartype
+	$(BIN)/python -m pytest tests --jaxtyping-packages=wtlib,tests.typechecker.check
 	$(BIN)/python -m pytest -p tests.numbercheck.plugin --nbval $(NOTEBOOKS)
 
 lint: setup ## check style, types and the numerals of the prose
