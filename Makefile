@@ -24,7 +24,7 @@ help: ## list the commands
 
 setup: $(VENV)/.ready ## make the environment in .venv and install what the book needs
 
-$(VENV)/.ready: requirements.txt constraints.txt pyproject.toml
+$(VENV)/.ready: requirements.txt constraints.txt pyproject.toml Makefile
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(v < (3, 11) and \
 	  f"Python 3.11 or later is needed, {v[0]}.{v[1]} was found: call make PYTHON=python3.11")'
 	@echo "setup: an environment in $(VENV) (about 2 GB on disk; minutes the first time)"
