@@ -14,21 +14,15 @@ Number = int | float
 Row = Sequence[Number]
 
 
-def lstm_parameters(vocab_size: int, d_model: int, tied: Sequence[bool]) -> list[int]:
+def lstm_parameters_in_millions(vocab_size: int, d_model: int, tied: Sequence[bool]) -> list[float]:
     """Return the parameters of a two-layer LSTM language model, for each way of its ends."""
     from wtlib.training import LstmConfig
 
-    return [
-        LstmConfig(
-            vocab_size=vocab_size, d_model=d_model, n_layers=2, tie_word_embeddings=one
-        ).n_parameters
+    configs = [
+        LstmConfig(vocab_size=vocab_size, d_model=d_model, n_layers=2, tie_word_embeddings=one)
         for one in tied
     ]
-
-
-def lstm_parameters_in_millions(vocab_size: int, d_model: int, tied: Sequence[bool]) -> list[float]:
-    """Return those parameters in millions."""
-    return [count / 1e6 for count in lstm_parameters(vocab_size, d_model, tied)]
+    return [config.n_parameters / 1e6 for config in configs]
 
 
 def gpt2_without_qkv_bias(tied: Sequence[bool]) -> list[int]:
@@ -106,7 +100,6 @@ MEASURES: Mapping[str, Callable[..., Any]] = {
         gain,
         gpt2_without_qkv_bias,
         largest_gain,
-        lstm_parameters,
         lstm_parameters_in_millions,
         movement,
         recorded_gain,
