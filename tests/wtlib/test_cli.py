@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.wtlib.test_paths import ODD
-from wtlib.cli import main
+from wtlib.cli import build_parser, main
 
 
 def _wtlib(*arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -116,3 +117,21 @@ def test_json_is_one_object(command: list[str], capsys: pytest.CaptureFixture[st
 
     assert main([*command, "--json"]) == 0
     assert isinstance(json.loads(capsys.readouterr().out, parse_constant=refuse), dict)
+
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "book").glob("*.md"))]
+
+
+def test_every_printed_command_can_be_typed_and_is_printed_once_a_page() -> None:
+    seen = []
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        found = [line for line in lines if line.startswith("python -m wtlib ")]
+        commands = [shlex.split(line, comments=True)[3:] for line in found]
+        assert all(commands.count(command) == 1 for command in commands), page
+        seen += commands
+    assert len(seen) > 8
+    parser = build_parser()
+    for command in seen:
+        parser.parse_args(command)  # exits where it does not fit
