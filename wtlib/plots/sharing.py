@@ -249,20 +249,21 @@ def gaps(found: Sequence[Gap]) -> Figure:
 
 
 @styled
-def prices(found: Sequence[Gap], axes_of: Mapping[str, Mapping[tuple[str, int], float]]) -> Figure:
+def prices(found: Sequence[Gap], costs: Mapping[tuple[str, int], Mapping[str, float]]) -> Figure:
     """Draw the test loss of every stack against what it costs, a panel for each kind of cost.
 
     Args:
         found: the stacks with their losses.
-        axes_of: per kind of cost, that of each (scheme, depth).
+        costs: of each (scheme, depth), the costs by kind.
     """
-    drawing, panels = canvas(7.6, 5.6, 2, math.ceil(len(axes_of) / 2), sharey=True)
+    kinds = list(next(iter(costs.values())))
+    drawing, panels = canvas(7.6, 5.6, 2, math.ceil(len(kinds) / 2), sharey=True)
     names = list(dict.fromkeys(gap.sharing for gap in found))
-    for axes, (kind, costs) in zip(panels.flat, axes_of.items(), strict=True):
+    for axes, kind in zip(panels.flat, kinds, strict=True):
         for place, name in enumerate(names):
             members = [gap for gap in found if gap.sharing == name]
             axes.plot(
-                [costs[gap.sharing, gap.n_layers] for gap in members],
+                [costs[gap.sharing, gap.n_layers][kind] for gap in members],
                 [gap.loss for gap in members],
                 color=palette.INK if name == "none" else palette.SERIES[(place - 1) % 6],
                 linestyle=_LINES[place % len(_LINES)],
@@ -281,8 +282,8 @@ def prices(found: Sequence[Gap], axes_of: Mapping[str, Mapping[tuple[str, int], 
     return Figure(
         drawing,
         alt=(
-            f"{len(axes_of)} panels of the test loss of every scheme and depth, against "
-            + ", ".join(axes_of)
+            f"{len(kinds)} panels of the test loss of every scheme and depth, against "
+            + ", ".join(kinds)
             + ". Lines join the depths of a scheme. The lowest loss is that of "
             f"{lowest.sharing} with {lowest.n_layers} layers."
         ),
@@ -293,11 +294,11 @@ def prices(found: Sequence[Gap], axes_of: Mapping[str, Mapping[tuple[str, int], 
                     gap.sharing,
                     gap.n_layers,
                     f"{gap.loss:.3f}",
-                    *(f"{costs[gap.sharing, gap.n_layers]:.3g}" for costs in axes_of.values()),
+                    *(f"{cost:.3g}" for cost in costs[gap.sharing, gap.n_layers].values()),
                 )
                 for gap in found
             ],
-            ["scheme", "layers", "test loss", *axes_of],
+            ["scheme", "layers", "test loss", *kinds],
         ),
     )
 

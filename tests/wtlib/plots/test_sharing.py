@@ -24,9 +24,9 @@ GAPS = [
     for name, cost in (("none", 0.0), ("all", 0.3))
     for n in (2, 4)
 ]
+KINDS = ["parameters", "FLOPs", "ms, one", "ms, many"]
 PRICES = {
-    kind: {(gap.sharing, gap.n_layers): 10.0 * gap.n_layers for gap in GAPS}
-    for kind in ("parameters", "FLOPs", "ms, one", "ms, many")
+    (gap.sharing, gap.n_layers): dict.fromkeys(KINDS, 10.0 * gap.n_layers) for gap in GAPS
 }
 MATRIX = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.75], [0.25, 0.75, 1.0]])
 PLACES = [
@@ -91,8 +91,9 @@ def test_gaps_draw_means_with_the_range_of_the_seeds() -> None:
 
 def test_prices_have_a_panel_a_price() -> None:
     panels = axes_of(sharing.prices(GAPS, PRICES))
-    assert [axes.get_xlabel() for axes in panels] == list(PRICES)
+    assert [axes.get_xlabel() for axes in panels] == KINDS
     assert list(panels[0].lines[1].get_ydata()) == [4.3, 4.3]
+    assert list(panels[3].lines[1].get_xdata()) == [20.0, 40.0]
 
 
 def test_alignment_tells_the_mean_by_distance() -> None:
