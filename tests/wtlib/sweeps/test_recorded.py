@@ -7,7 +7,7 @@ import pytest
 
 from wtlib import sweeps
 
-CHEAP_SECONDS = 9.0
+CHEAP_SECONDS = 6.0
 """Only runs that took less are drawn, so that this test takes half a minute and not an hour."""
 SAME_MACHINE, OTHER_MACHINE = 1e-6, 2e-2
 """Relative tolerance of a loss; on other processors, rounding grows over some hundred steps."""
