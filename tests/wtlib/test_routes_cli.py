@@ -1,6 +1,7 @@
 """`python -m wtlib routes`, on a checkpoint folder made here and on bad requests."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -76,3 +77,17 @@ def test_help_needs_no_torch() -> None:
 def test_bytes_that_are_no_text(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["routes", str(folder), "--text", "sky \udcff"]) == 2
     assert r"--text 'sky \udcff' is not valid UTF-8" in capsys.readouterr().err
+
+
+def test_an_infinite_ratio_is_null_in_json(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(folder, tmp_path / "zero")
+    model = build("gpt2")
+    # Nothing comes back through a head of zeros, so the long route is exactly zero.
+    torch.nn.init.zeros_(model.get_input_embeddings().weight)
+    model.save_pretrained(tmp_path / "zero")
+    assert main(["routes", str(tmp_path / "zero"), "--text", "the sky is blue", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert found["long"]["norm"] == 0 < found["short"]["norm"]
+    assert found["ratio"] is None

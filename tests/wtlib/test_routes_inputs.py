@@ -42,6 +42,11 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "row too large": ({"input_ids": text(), "rows": [3, 61]}, "rows holds 61"),
     "rows of floats": ({"input_ids": text(), "rows": torch.rand(2)}, "rows has dtype"),
     "endless row": ({"input_ids": text(), "rows": [10**30]}, r"rows is \[10+\]; pass a flat"),
+    "meta ids": ({"input_ids": text().to("meta")}, "input_ids is on the meta device; pass a dense"),
+    "sparse mask": (
+        {"input_ids": text(), "mask": torch.ones_like(text()).to_sparse()},
+        r"mask is of layout torch.sparse_coo; pass a dense",
+    ),
     "nested rows": ({"input_ids": text(), "rows": torch.ones(2, 2).long()}, r"shape \(2, 2\)"),
     "chunk": ({"input_ids": text(), "chunk": 0}, "chunk is 0"),
 }

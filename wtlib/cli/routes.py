@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def _numbers(routes: Routes) -> dict[str, object]:
         "loss": routes.loss,
         "short": {"norm": routes.short.norm, "rows_touched": routes.short.rows_touched},
         "long": {"norm": routes.long.norm, "rows_touched": routes.long.rows_touched},
-        "ratio": routes.ratio,
+        "ratio": routes.ratio if math.isfinite(routes.ratio) else None,  # JSON has no infinity
         "max_difference": routes.max_difference,
     }
 

@@ -124,6 +124,9 @@ def _tensor(name: str, values: object) -> Tensor:
             f"{name} is a {type(values).__name__}; pass a tensor, for instance "
             'tokenizer(text, return_tensors="pt").input_ids'
         )
+    if values.is_meta or values.layout is not torch.strided:
+        kind = "on the meta device" if values.is_meta else f"of layout {values.layout}"
+        raise RouteInputError(f"{name} is {kind}; pass a dense tensor that holds its values")
     return values
 
 
