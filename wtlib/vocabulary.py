@@ -52,8 +52,8 @@ def grow_base_and_tie(model: Any, new_size: int) -> None:
 
 
 OPERATIONS: Mapping[str, Callable[[Any, int], None]] = {
-    "model.resize_token_embeddings": grow,
-    "base_model.resize_token_embeddings": grow_base,
+    "the model": grow,
+    "its base_model": grow_base,
     "… then tie_weights()": grow_base_and_tie,
 }
 """Ways of growing a model's vocabulary to a new size."""
