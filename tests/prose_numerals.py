@@ -15,13 +15,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import nbformat
 import yaml
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from myst_parser.config.main import MdParserConfig
 from myst_parser.parsers.mdit import create_md_parser
+
+from tests.numbercheck.reading import NotReadableError, parse
 
 ROOT = Path(__file__).parents[1]
 ADVICE = (
@@ -132,7 +133,7 @@ def in_file(path: Path, markdown: MarkdownIt) -> Iterator[Numeral]:
     if path.suffix != ".ipynb":
         yield from in_markdown(path.read_text(encoding="utf-8"), name, markdown)
         return
-    for number, cell in enumerate(nbformat.read(path, as_version=4).cells, start=1):
+    for number, cell in enumerate(parse(path.read_bytes()).cells, start=1):
         if cell.cell_type == "markdown":
             yield from in_markdown(cell.source, f"{name}:cell {number}", markdown)
 
@@ -243,7 +244,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for path in chosen:
         try:
             found += in_file(path, markdown)
-        except (OSError, UnicodeDecodeError, nbformat.reader.NotJSONError) as error:
+        except (OSError, UnicodeDecodeError, NotReadableError) as error:
             print(f"prose numerals: {path} cannot be read: {error}", file=sys.stderr)
             return 2
     for numeral in found:

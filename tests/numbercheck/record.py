@@ -27,6 +27,7 @@ from nbformat import NotebookNode
 from nbval.kernel import CURRENT_ENV_KERNEL_NAME, NbvalKernelspecManager
 
 from tests.numbercheck import rules
+from tests.numbercheck.reading import NotReadableError, parse
 from wtlib import specimens
 from wtlib.errors import WtlibError
 
@@ -67,11 +68,11 @@ def read(path: Path) -> Source:
     """Read a notebook; raise `RecordError` when there is none or it is not valid."""
     try:
         content = path.read_bytes()
-        notebook = nbformat.reads(content.decode(), as_version=4)
-        nbformat.validate(notebook)
-    except (OSError, ValueError, nbformat.ValidationError) as error:
+        return Source(path, content, parse(content))
+    except OSError as error:
         raise RecordError(f"{path}: not a readable notebook: {error}") from error
-    return Source(path, content, notebook)
+    except NotReadableError as error:
+        raise RecordError(f"{path}: {error}") from error
 
 
 def clean(notebook: NotebookNode) -> None:
