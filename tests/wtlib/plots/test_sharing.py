@@ -25,9 +25,7 @@ GAPS = [
     for n in (2, 4)
 ]
 KINDS = ["parameters", "FLOPs", "ms, one", "ms, many"]
-PRICES = {
-    (gap.sharing, gap.n_layers): dict.fromkeys(KINDS, 10.0 * gap.n_layers) for gap in GAPS
-}
+PRICES = {(gap.sharing, gap.n_layers): dict.fromkeys(KINDS, 10.0 * gap.n_layers) for gap in GAPS}
 MATRIX = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, 0.75], [0.25, 0.75, 1.0]])
 PLACES = [
     Place(0, (3.0, 5.0, 6.0), 9.0),
