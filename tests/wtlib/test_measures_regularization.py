@@ -65,6 +65,10 @@ def test_recorded_measures_agree_with_the_records_read_line_by_line() -> None:
     assert sum(counts[:2]) == sum(value < 0 for value in means.values())
 
 
+def test_equal_rows_left_free_part_and_do_not_forget_each_other() -> None:
+    assert 0.1 < regularization.parted_cosine() < 0.9
+
+
 def test_the_ledger_prints_the_rows_that_the_post_mixed() -> None:
     rows = {c.id: c.published for c in claims.load() if c.source.key == "presswolf"}
     assert rows["presswolf-large-tied"] == (48.5, 77.7, 74.3)

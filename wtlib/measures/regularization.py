@@ -4,6 +4,7 @@ A printed row is the list of perplexities that a table gives for one model: trai
 last. Recorded changes come from the book's sweep of LSTMs.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +63,34 @@ def largest_gain(pairs: Mapping[str, Sequence[Row]]) -> str:
     return max(pairs, key=lambda name: gain(*pairs[name]))
 
 
+@functools.cache
+def parted_cosine() -> float:
+    """Return the mean cosine between tokens' two rows, trained from equal ones and free to part.
+
+    A small LSTM on a part of the King James version, for a few seconds.
+    """
+    import torch
+
+    from wtlib import corpus, drift
+    from wtlib.training import FitConfig, LstmConfig, fit
+    from wtlib.training.parts import SmallModel
+
+    text = corpus.king_james(vocab_size=500, train_tokens=10_000)
+    model = LstmConfig(vocab_size=500, d_model=32, tie_word_embeddings=False)
+    plan = FitConfig(batch_size=10, context=20, max_epochs=8, patience=None, schedule="cosine")
+    moments: list[drift.Ends] = []
+
+    def watch(epoch: int, model: SmallModel) -> None:
+        if epoch == 0:
+            with torch.no_grad():
+                model.head.output.weight.copy_(model.wte.weight)
+        moments.append(drift.ends(model))
+
+    fit(model, plan, text, seed=0, observe=watch)
+    everything = drift.Band(torch.arange(text.vocab_size), 0, int(text.counts.max()))
+    return drift.parting(moments[0], moments[-1], everything).cosine
+
+
 def recorded_gain() -> float:
     """Return by how many per cent tying lowers test perplexity, in the mean over all settings."""
     changes = _recorded()
@@ -102,6 +131,7 @@ MEASURES: Mapping[str, Callable[..., Any]] = {
         largest_gain,
         lstm_parameters_in_millions,
         movement,
+        parted_cosine,
         recorded_gain,
         recorded_gain_at,
         recorded_settings,
