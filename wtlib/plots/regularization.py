@@ -197,7 +197,7 @@ def forest(changes: Sequence[Change], *, what: str) -> Figure:
         axes.set(title=f"{title} perplexity", xlabel="tied against untied")
         axes.grid(visible=True, axis="x", alpha=0.2)
     panels[0].set_yticks(places, [change.label for change in changes], fontsize=9)
-    panels[0].invert_yaxis()
+    panels[0].set_ylim(len(changes) - 0.4, -0.6)  # the first setting on top
     lower = sum(change.test.value < 0 for change in changes)
     pairs = sum(len(change.test.each) for change in changes)
     return Figure(
