@@ -23,9 +23,7 @@ def takase_kiyono(scheme: str, stored: int, layers: int) -> tuple[int, ...]:
     return tuple(block - 1 for block in chosen)
 
 
-@given(
-    st.sampled_from(["groups", "cycle", "reverse-cycle"]), st.integers(1, 6), st.integers(1, 6)
-)
+@given(st.sampled_from(["groups", "cycle", "reverse-cycle"]), st.integers(1, 6), st.integers(1, 6))
 def test_repeated_schemes_are_those_of_takase_and_kiyono(
     scheme: str, stored: int, uses: int
 ) -> None:

@@ -15,7 +15,9 @@ from wtlib.training import Epoch, FitConfig, GptConfig
 PUBLISHED = [change("large", [37.8, 78.4], [48.5, 74.3]), change("small", [38, 114.5], [36.4, 112])]
 MEASURED = [
     Change(
-        "dropout 0", Estimate(0.1, 0.05, 0.15, (0.05, 0.15)), Estimate(-0.02, -0.04, 0.0, (0.0, -0.04))
+        "dropout 0",
+        Estimate(0.1, 0.05, 0.15, (0.05, 0.15)),
+        Estimate(-0.02, -0.04, 0.0, (0.0, -0.04)),
     )
 ]
 EPOCHS = [Epoch(5.0, 4.5, 0.01), Epoch(4.0, 4.0, 0.01), Epoch(3.5, 4.2, 0.01)]

@@ -125,6 +125,14 @@ def test_nothing_to_inspect(tmp_path: Path) -> None:
         inspect(tmp_path / "pipe")
 
 
+@pytest.mark.parametrize("word", ["", "~nobody-here", "x" * 5000, "a\0b", "a" * 97 + "/b", "/"])
+def test_words_that_name_nothing_are_refused(word: str) -> None:
+    with pytest.raises(
+        InspectError, match=r"give a model's folder|does not exist|no model of that"
+    ):
+        inspect(word)
+
+
 def test_a_config_that_is_no_object_or_huge(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     path.write_text("[" * 99_999)

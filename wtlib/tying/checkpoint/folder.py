@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from wtlib.counting.files import read_config
+from wtlib.paths import existing
 from wtlib.tying.checkpoint import gguf, safetensors
 from wtlib.tying.checkpoint.entries import Entry, Format, Header, InspectError
 
@@ -58,15 +59,15 @@ def open_checkpoint(target: str | Path) -> Checkpoint:
     Raises:
         InspectError: there is no such target, it holds only pickles or nothing, or a header is bad.
     """
-    path = Path(target).expanduser()
+    path = existing(str(target))
     try:
+        if path is None:
+            return _cached(str(target))
         if path.is_dir():
             return _folder(path, "folder")
         if path.is_file():
             return _file(path)
-        if path.exists():
-            raise InspectError(f"{path} is neither a file nor a folder; give a model's folder")
-        return _cached(str(target))
+        raise InspectError(f"{path} is neither a file nor a folder; give a model's folder")
     except OSError as error:
         raise InspectError(f"{target} cannot be read: {error.strerror or error}") from error
 
@@ -136,8 +137,8 @@ def _config_of_base(adapter: Path) -> Mapping[str, Any] | None:
     base = content.get("base_model_name_or_path") if isinstance(content, dict) else None
     if not isinstance(base, str):
         return None
-    folder = Path(base).expanduser()
-    return _config(folder) if folder.is_dir() else _cached_config(base)
+    folder = existing(base)
+    return _config(folder) if folder and folder.is_dir() else _cached_config(base)
 
 
 def _weights(folder: Path) -> tuple[Path, ...]:
@@ -238,24 +239,30 @@ def _pickled(path: Path) -> InspectError:
     )
 
 
-def _cached_config(base: str) -> Mapping[str, Any] | None:
-    if not _HUB_ID.fullmatch(base):
-        return None
+def _in_cache(repo: str, name: str) -> Path | None:
+    """A file of a model in the local Hugging Face cache; None where it or the model is not."""
     from huggingface_hub import try_to_load_from_cache
+    from huggingface_hub.errors import HFValidationError
 
-    found = try_to_load_from_cache(base, "config.json")
-    return _config(Path(found).parent) if isinstance(found, str) else None
+    try:
+        found = try_to_load_from_cache(repo, name)
+    except HFValidationError:
+        return None
+    return Path(found) if isinstance(found, str) else None
+
+
+def _cached_config(base: str) -> Mapping[str, Any] | None:
+    found = _in_cache(base, "config.json") if _HUB_ID.fullmatch(base) else None
+    return _config(found.parent) if found else None
 
 
 def _cached(target: str) -> Checkpoint:
     if not _HUB_ID.fullmatch(target):
-        raise InspectError(f"{target} does not exist; give a folder, a file or a hub id")
-    from huggingface_hub import try_to_load_from_cache
+        raise InspectError(f"{target!r} does not exist; give a folder, a file or a hub id")
 
     for name in ("config.json", _SINGLE, _INDEX, _ADAPTER):
-        found = try_to_load_from_cache(target, name)
-        if isinstance(found, str):
-            return _folder(Path(found).parent, "hub id")
+        if found := _in_cache(target, name):
+            return _folder(found.parent, "hub id")
     from wtlib.specimens import SMOLLM2, resolve
 
     if target == SMOLLM2.name:
