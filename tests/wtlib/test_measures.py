@@ -133,11 +133,13 @@ INDEPENDENT: dict[str, Any] = {
     "post-llama-32-1b": True,
     "post-llama-32-3b": True,
     "post-llama-31-8b": False,
-    # OPT-66B, BLOOM, Falcon-40B, Command-R, Command-R+ and Grok-1.
     "post-80": 74.3,
     "post-81": ["up", "down"],
     "post-83": "dropout",
+    # OPT-66B, BLOOM, Falcon-40B, Command-R, Command-R+ and Grok-1.
     "post-85": 6,
+    # torch.nn.Linear's documentation: weight of shape (out_features, in_features).
+    "post-86": [True, True],
     "post-88": [TIED_SHARES[0], TIED_SHARES[-1]],
     "post-89": [8.190735360, 8.030261248],
     "qwen-cards-totals": [model.total_params / 1e9 for model in QWEN3],

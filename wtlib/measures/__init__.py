@@ -3,8 +3,8 @@
 ``arithmetic`` works on printed numbers, ``counts`` on configs and the census, ``models`` on the
 observation of a model, ``optimizers`` on a toy, ``wild`` on the census as chapter 7 reads it,
 ``sharing`` on ALBERT's config and the records of chapter 5, ``regularization`` on printed tables
-and the records of chapter 4, ``breaking`` on small models that
-chapter 6 breaks. Each returns a number, words, yes or no, or a list of these; none prints, and
+and the records of chapter 4, ``breaking`` on small models that chapter 6 breaks, ``layout`` on a
+layer of PyTorch. Each returns a number, words, yes or no, or a list of these; none prints, and
 nothing heavy is imported before a function that needs it runs.
 """
 
@@ -17,6 +17,7 @@ from wtlib.measures import (
     arithmetic,
     breaking,
     counts,
+    layout,
     models,
     optimizers,
     regularization,
@@ -26,7 +27,17 @@ from wtlib.measures import (
 
 _MODULES: dict[str, ModuleType] = {
     module.__name__.rpartition(".")[2]: module
-    for module in (arithmetic, breaking, counts, models, optimizers, regularization, sharing, wild)
+    for module in (
+        arithmetic,
+        breaking,
+        counts,
+        layout,
+        models,
+        optimizers,
+        regularization,
+        sharing,
+        wild,
+    )
 }
 
 
