@@ -10,12 +10,12 @@ def _calibrations() -> dict[float, object]:
     generator = torch.Generator().manual_seed(0)
     logits = 2 * torch.randn(300, 5, generator=generator)
     labels = torch.multinomial(logits.softmax(-1), 1, generator=generator)[:, 0]
-    return {factor: calibration(factor * logits, labels) for factor in (0.5, 1, 2)}
+    return {factor: calibration(factor * logits, labels) for factor in (0.5, 1.0, 2.0)}
 
 
 def test_factors() -> None:
     found = _calibrations()
-    figure = breaking.factors({"logits": found, "inputs": {1: found[1]}}, model="toy")  # type: ignore[dict-item]
+    figure = breaking.factors({"logits": found, "inputs": {1.0: found[1.0]}}, model="toy")  # type: ignore[dict-item]
     assert len(figure.data.rows) == 4
     assert figure.data.rows[2][2] == f"{found[2].loss:.3f}"  # type: ignore[attr-defined]
     assert "toy" in figure.caption
