@@ -148,9 +148,16 @@ def _of_module(
     optimizer: torch.optim.Optimizer | None,
     input_ids: Tensor | None,
 ) -> Inspection:
+    from torch import nn
+
     from wtlib.tying.live_rules import live_rules
     from wtlib.tying.module import read_module
 
+    if not isinstance(model, nn.Module):
+        raise InspectError(
+            f"the target is a {type(model).__name__}; give a folder, a file, a hub id or an "
+            "nn.Module"
+        )
     config_values, live = read_module(model, optimizer, input_ids)
     config = config_facts(config_values) if config_values is not None else None
     file = file_facts(open_checkpoint(checkpoint)) if checkpoint is not None else None

@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from wtlib.tying.checkpoint import InspectError
 from wtlib.tying.facts import LiveFacts
 from wtlib.tying.forward_pass import forward_pass
 from wtlib.tying.live_facts import live_facts
@@ -23,13 +22,8 @@ def read_module(
     """The content of the model's config, if it has one, and what the model does.
 
     Raises:
-        InspectError: it is no module, or it does not run on ``input_ids``.
+        InspectError: it does not run on ``input_ids``.
     """
-    if not isinstance(model, nn.Module):
-        raise InspectError(
-            f"the target is a {type(model).__name__}; give a folder, a file, a hub id or an "
-            "nn.Module"
-        )
     live = live_facts(model)
     table = live.table.name if live.table is not None else None
     head = live.head.name if live.head is not None else None

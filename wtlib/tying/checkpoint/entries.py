@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import Literal
 
 from wtlib.errors import WtlibError
 
@@ -61,7 +62,7 @@ class Header:
     lengths: Mapping[str, int] = field(default_factory=dict)
 
 
-def read_exactly(stream: BinaryIO, length: int, where: str, what: str) -> bytes:
+def read_exactly(stream: BufferedIOBase, length: int, where: str, what: str) -> bytes:
     """Read ``length`` bytes, or say what ended too early.
 
     Raises:

@@ -9,8 +9,8 @@ table of block sizes is.
 from __future__ import annotations
 
 import struct
+from io import BufferedIOBase
 from pathlib import Path
-from typing import BinaryIO
 
 from wtlib.tying.checkpoint.entries import (
     LONGEST_NAME,
@@ -40,7 +40,7 @@ _DEFAULT_ALIGNMENT = 32
 Value = str | int | float | bool
 
 
-def read(stream: BinaryIO, size: int, where: str, path: Path | None = None) -> Header:
+def read(stream: BufferedIOBase, size: int, where: str, path: Path | None = None) -> Header:
     """Read and check a header; the stream stands at its start and the file has ``size`` bytes.
 
     Raises:
@@ -83,7 +83,7 @@ def read(stream: BinaryIO, size: int, where: str, path: Path | None = None) -> H
 class _Cursor:
     """Reads forward through the header, each length checked against what the file still has."""
 
-    def __init__(self, stream: BinaryIO, size: int, where: str) -> None:
+    def __init__(self, stream: BufferedIOBase, size: int, where: str) -> None:
         self.where = where
         self.position = 0
         self._stream = stream

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping
+from io import BufferedIOBase
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from wtlib.tying.checkpoint.entries import (
     LONGEST_NAME,
@@ -34,7 +35,7 @@ _BITS = {
 }  # fmt: skip
 
 
-def read(stream: BinaryIO, size: int, where: str, path: Path | None = None) -> Header:
+def read(stream: BufferedIOBase, size: int, where: str, path: Path | None = None) -> Header:
     """Read and check a header; the stream stands at its start and the file has ``size`` bytes.
 
     Raises:
