@@ -171,6 +171,8 @@ def test_a_stopped_record_changes_nothing(sent: signal.Signals, tmp_path: Path) 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Where the tests run in the background, SIGINT comes ignored; the recorder's must not be.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     while process.stdout.read(1) != "":

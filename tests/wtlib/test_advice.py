@@ -117,7 +117,7 @@ def test_practice_is_what_the_reasons_say_of_it() -> None:
         ]
         return sum(inside) / len(inside)
 
-    assert tied_between(LARGE_SAVING, 1) > 0.7  # "most builders tie there"
+    assert tied_between(LARGE_SAVING, 1) > 0.7  # "most … with such a saving tie"
     assert 0.45 < tied_between(SMALL_SAVING, LARGE_SAVING) < 0.55  # "about evenly"
 
 

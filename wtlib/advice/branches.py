@@ -130,7 +130,7 @@ BRANCHES: tuple[Branch, ...] = (
         when=f"one matrix is {LARGE_SAVING:.0%} or more of the untied total",
         because=(
             "At that size the second matrix competes with layers for the same budget, and most "
-            "builders tie there."
+            "of the census's models with such a saving tie."
         ),
         evidence="practice",
         claims=("handbook-16", "essay-30"),

@@ -208,7 +208,7 @@ def _uncertain(case: _Case, decided_by: str, low: float, high: float) -> list[st
             "no measurement jumps there."
         )
     if case.tokens is None and decided_by != "trained-weights":
-        notes.append("How much text there is was not said: with few tokens, tying regularises.")
+        notes.append("How much text there is was not said: with few tokens, tying may regularise.")
     if decided_by == "scarce-data":
         notes.append(
             "The experiments behind this are mostly recurrent models on one corpus; larger "
