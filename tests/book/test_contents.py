@@ -5,6 +5,7 @@ from typing import Any
 
 import nbformat
 import yaml
+from sphinx.util.matching import Matcher
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,3 +53,12 @@ def test_a_chapters_peak_memory_stays_under_3_gb() -> None:
         text = notebook.cells[-1].outputs[-1]["data"]["text/plain"]
         peak = next(line for line in text.splitlines() if line.startswith("peak memory: "))
         assert float(peak.removeprefix("peak memory: ").removesuffix(" GB")) < 3, path.name
+
+
+def test_what_tools_leave_behind_is_no_page() -> None:
+    # pytest writes a README.md into its cache; a page outside the contents fails the build.
+    config = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))
+    left_out = Matcher(config["exclude_patterns"])
+    for folder in (".venv", ".pytest_cache", ".hypothesis", "_build", "tests", "wtlib"):
+        assert left_out(folder), folder
+    assert not any(left_out(page) for page in _listed())
