@@ -18,8 +18,9 @@ PAGES = sorted(
     for folder in ("book", "notebooks")
     for page in (HTML / folder).glob("*.html")
 )
-# What the theme itself puts outside the article is the theme's to mend.
-OURS = {"include": [["article"]], "exclude": [[".headerlink"]]}
+# What the theme puts outside the article is the theme's to mend, and so is docutils' markup of a
+# bibliography: a list whose entries have the role doc-biblioentry, which ARIA no longer allows there.
+OURS = {"include": [["article"]], "exclude": [[".headerlink"], [".citation-list"]]}
 
 
 @pytest.fixture(scope="module")
