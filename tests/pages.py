@@ -19,7 +19,7 @@ PAGES = sorted(
     for page in (HTML / folder).glob("*.html")
 )
 # What the theme puts outside the article is the theme's to mend, and so is docutils' markup of a
-# bibliography: a list whose entries have the role doc-biblioentry, which ARIA no longer allows there.
+# bibliography: a list whose entries have the role doc-biblioentry, which ARIA no longer allows.
 OURS = {"include": [["article"]], "exclude": [[".headerlink"], [".citation-list"]]}
 
 
